@@ -1,0 +1,76 @@
+import type { Instant } from './time.ts';
+
+/** Kinds of incidents (DESIGN section 8); `backlog` belongs to the owed list. */
+export const incidentKinds = [
+  'not_started',
+  'missing',
+  'late',
+  'overrun',
+  'failed',
+  'expired',
+  'duplicate',
+  'unscheduled',
+  'backlog',
+  'schedule_error',
+] as const;
+export type IncidentKind = (typeof incidentKinds)[number];
+
+/** A job as notifications and webhooks show it: no uuid, no ping URL, ever. `zone` stays inside. */
+export type MessageJob = {
+  readonly slug: string;
+  readonly name: string;
+  readonly tags: readonly string[];
+  readonly zone: string;
+};
+
+export type MessageOccurrence = {
+  readonly key: string;
+  readonly scheduledFor: Instant;
+  readonly state: string;
+};
+
+/**
+ * One event of one incident, as it was when it happened: the payload of an outbox row.
+ * `occurrences` has at most 100: the one that is told first, then the others from the oldest on.
+ */
+export type IncidentMessage = {
+  readonly type: 'incident.opened' | 'incident.reminded' | 'incident.resolved';
+  readonly incident: {
+    readonly id: number;
+    readonly kind: IncidentKind;
+    readonly state: 'open' | 'resolved';
+    readonly openedAt: Instant;
+    readonly resolvedAt: Instant | null;
+    readonly occurrenceCount: number;
+  };
+  readonly job: MessageJob;
+  readonly occurrences: readonly MessageOccurrence[];
+  /** What a person wants to know besides; null where it does not apply. */
+  readonly facts: {
+    /** The kind of the incident this occurrence was in before. */
+    readonly before: IncidentKind | null;
+    /** When completion (not_started: the start) of the first occurrence was expected at the latest. */
+    readonly expectedBy: Instant | null;
+    /** Key of the newest completed occurrence. */
+    readonly lastCompleted: string | null;
+    readonly missedRuns: 'catch_up' | 'coalesce' | 'skip' | null;
+    readonly exitCode: number | null;
+    /** The last lines the failing run sent, as text, at most 2,000 characters. */
+    readonly output: string | null;
+    /** Reason of a schedule_error. */
+    readonly detail: string | null;
+  };
+};
+
+/** What is about Rollcall itself or its blind windows. For `unknown` the sender reads the occurrences when it sends. */
+export type NoticeMessage = {
+  readonly type: 'notice';
+  readonly notice: {
+    readonly id: number;
+    readonly kind: 'unknown' | 'operator';
+    readonly text: string;
+    readonly at: Instant;
+  };
+};
+
+export type Message = IncidentMessage | NoticeMessage;

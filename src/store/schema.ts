@@ -1,0 +1,383 @@
+import { sql } from 'drizzle-orm';
+import {
+  bigint,
+  boolean,
+  check,
+  customType,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  smallint,
+  text,
+  unique,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core';
+
+/** timestamptz as an Instant (epoch milliseconds); the driver hands over ISO text or, in raw queries, the number itself. */
+const instant = customType<{ data: number; driverData: string | number | Date }>({
+  dataType: () => 'timestamp with time zone',
+  toDriver: (at) => new Date(at).toISOString(),
+  fromDriver: (value) => (typeof value === 'number' ? value : new Date(value).getTime()),
+});
+
+const bytes = customType<{ data: Uint8Array; driverData: Uint8Array }>({ dataType: () => 'bytea' });
+
+const id = () => bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity();
+const jobId = () =>
+  bigint('job_id', { mode: 'number' })
+    .notNull()
+    .references(() => jobs.id, { onDelete: 'cascade' });
+const projectId = () =>
+  bigint('project_id', { mode: 'number' })
+    .notNull()
+    .references(() => projects.id, { onDelete: 'cascade' });
+
+export const projects = pgTable('projects', {
+  id: id(),
+  slug: text('slug').notNull().unique(),
+  name: text('name').notNull(),
+  createdAt: instant('created_at').notNull(),
+});
+
+/** API and ping keys, hashed (SHA-256, hex). A rotated ping key works until `expires_at`. */
+export const keys = pgTable('keys', {
+  id: id(),
+  projectId: projectId(),
+  kind: text('kind', { enum: ['api', 'ping'] }).notNull(),
+  hash: text('hash').notNull().unique(),
+  createdAt: instant('created_at').notNull(),
+  expiresAt: instant('expires_at'),
+});
+
+/** `definition`: what PUT gave, parsed (JobDefinition of core/definition.ts). The uuid is a capability: it pings the job. */
+export const jobs = pgTable(
+  'jobs',
+  {
+    id: id(),
+    projectId: projectId(),
+    uuid: uuid('uuid').notNull().unique(),
+    slug: text('slug').notNull(),
+    definition: jsonb('definition').notNull(),
+    unreviewed: boolean('unreviewed').notNull().default(false),
+    createdAt: instant('created_at').notNull(),
+    /** Deadlines and policy now in force act on what is open from here on. */
+    settingsSince: instant('settings_since').notNull(),
+    pausedAt: instant('paused_at'),
+  },
+  (t) => [unique('jobs_project_slug').on(t.projectId, t.slug)],
+);
+
+/** A version covers (starts_after, ends_at]; the newest has no end. */
+export const scheduleVersions = pgTable(
+  'schedule_versions',
+  {
+    jobId: jobId(),
+    number: integer('number').notNull(),
+    zone: text('zone').notNull(),
+    schedules: jsonb('schedules').notNull(),
+    startsAfter: instant('starts_after').notNull(),
+    endsAt: instant('ends_at'),
+    tzVersion: text('tz_version').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.jobId, t.number] })],
+);
+
+/** Stretches (after, until] in which the job was paused; the open one has no end. */
+export const pauses = pgTable(
+  'pauses',
+  { jobId: jobId(), after: instant('after').notNull(), until: instant('until') },
+  (t) => [primaryKey({ columns: [t.jobId, t.after] })],
+);
+
+/** One narrow row per job, locked by everything that changes the job. */
+export const cursors = pgTable(
+  'cursors',
+  {
+    jobId: bigint('job_id', { mode: 'number' })
+      .primaryKey()
+      .references(() => jobs.id, { onDelete: 'cascade' }),
+    version: integer('version').notNull(),
+    /** First instant without a row or roll-up; null: none to come, or a heartbeat whose open occurrence has a row. */
+    nextUnrecorded: instant('next_unrecorded'),
+    lastDone: instant('last_done'),
+    openRows: integer('open_rows').notNull().default(0),
+    openIncidents: integer('open_incidents').notNull().default(0),
+    nextCheckAt: instant('next_check_at'),
+    /** Pings stored but not applied yet (job far behind). */
+    deferred: integer('deferred').notNull().default(0),
+    /** Evaluations that failed in a row; the job is not tried again before `retry_at`. */
+    failures: smallint('failures').notNull().default(0),
+    retryAt: instant('retry_at'),
+    constantRid: boolean('constant_rid').notNull().default(false),
+  },
+  (t) => [index('cursors_due').on(t.nextCheckAt)],
+);
+
+export const occurrences = pgTable(
+  'occurrences',
+  {
+    jobId: jobId(),
+    scheduledFor: instant('scheduled_for').notNull(),
+    version: integer('version').notNull(),
+    state: text('state').notNull(),
+    reason: text('reason'),
+    settledAt: instant('settled_at'),
+    standsFor: smallint('stands_for').notNull().default(1),
+    completions: integer('completions').notNull().default(0),
+    /** The first run of it began. */
+    startedAt: instant('started_at'),
+    completedAt: instant('completed_at'),
+    durationMs: bigint('duration_ms', { mode: 'number' }),
+    /** The run whose success completed it. */
+    completedBy: bigint('completed_by', { mode: 'number' }),
+    coveredBy: instant('covered_by'),
+    matchedBy: text('matched_by'),
+    /** The policy still wants it (owed unless a run is in progress). */
+    wanted: boolean('wanted').notNull().default(false),
+    /** Kind of the incident it is a member of now, of the six that exclude each other. */
+    trouble: text('trouble'),
+    /** A duplicate of it was reported. */
+    doubled: boolean('doubled').notNull().default(false),
+    /** The next instant at which the clock alone changes it. */
+    checkAt: instant('check_at'),
+    note: text('note'),
+  },
+  (t) => [
+    primaryKey({ columns: [t.jobId, t.scheduledFor] }),
+    check('whole_seconds', sql`date_trunc('second', ${t.scheduledFor}) = ${t.scheduledFor}`),
+    index('occurrences_check').on(t.jobId, t.checkAt).where(sql`${t.checkAt} is not null`),
+    index('occurrences_wanted').on(t.jobId, t.scheduledFor).where(sql`${t.wanted}`),
+    index('occurrences_uncovered')
+      .on(t.jobId, t.scheduledFor)
+      .where(sql`${t.coveredBy} is null and ${t.state} in ('coalesced', 'failed')`),
+    index('occurrences_well').on(t.jobId, t.scheduledFor).where(sql`${t.state} in ('on_time', 'late')`),
+  ],
+);
+
+export const runs = pgTable(
+  'runs',
+  {
+    id: id(),
+    jobId: jobId(),
+    /** rid:<uuid>, or src:<hash of address and User-Agent> for a run without run id. */
+    thread: text('thread').notNull(),
+    rid: uuid('rid'),
+    scheduledFor: instant('scheduled_for'),
+    startedAt: instant('started_at'),
+    /** The next unnamed start of the same source (rule 8 of docs/ledger.md). */
+    supersededAt: instant('superseded_at'),
+    endedAt: instant('ended_at'),
+    verdict: text('verdict', { enum: ['success', 'fail'] }),
+    exitCode: smallint('exit_code'),
+    durationMs: bigint('duration_ms', { mode: 'number' }),
+    /** Arrival of its last counted ping. */
+    heardAt: instant('heard_at').notNull(),
+  },
+  (t) => [
+    index('runs_thread').on(t.jobId, t.thread, t.id),
+    index('runs_occurrence').on(t.jobId, t.scheduledFor),
+    index('runs_open').on(t.jobId, t.startedAt).where(sql`${t.endedAt} is null`),
+  ],
+);
+
+/** Every request that named an existing job: evidence, never changed but to say how it was applied. */
+export const pings = pgTable(
+  'pings',
+  {
+    id: id(),
+    jobId: jobId(),
+    kind: text('kind', { enum: ['start', 'success', 'fail', 'log'] }).notNull(),
+    exitCode: integer('exit_code'),
+    rid: text('rid'),
+    thread: text('thread').notNull(),
+    /** Kind, exit code, occ, at and (unnamed) body, hashed: equal means a retry may be. */
+    fingerprint: text('fingerprint').notNull(),
+    receivedAt: instant('received_at').notNull(),
+    at: instant('at').notNull(),
+    ownAt: instant('own_at'),
+    occ: text('occ'),
+    scheduledFor: instant('scheduled_for'),
+    matchedBy: text('matched_by').notNull(),
+    counted: boolean('counted').notNull(),
+    runId: bigint('run_id', { mode: 'number' }),
+    durationMs: bigint('duration_ms', { mode: 'number' }),
+    source: text('source'),
+    userAgent: text('user_agent'),
+    method: text('method').notNull(),
+    notes: jsonb('notes').notNull().default([]),
+    body: bytes('body'),
+    bodyBytes: integer('body_bytes').notNull().default(0),
+    truncated: boolean('truncated').notNull().default(false),
+  },
+  (t) => [
+    index('pings_job').on(t.jobId, t.id),
+    index('pings_thread').on(t.jobId, t.thread, t.id).where(sql`${t.counted}`),
+    index('pings_deferred').on(t.jobId, t.id).where(sql`${t.matchedBy} = 'deferred'`),
+  ],
+);
+
+export const incidents = pgTable(
+  'incidents',
+  {
+    id: id(),
+    jobId: jobId(),
+    kind: text('kind').notNull(),
+    openedAt: instant('opened_at').notNull(),
+    ackedAt: instant('acked_at'),
+    snoozedUntil: instant('snoozed_until'),
+    resolvedAt: instant('resolved_at'),
+    /** It ended without a message (paused, or its occurrences moved to another incident). */
+    silent: boolean('silent').notNull().default(false),
+    events: integer('events').notNull(),
+    lastTold: instant('last_told'),
+    /** Instant of the last off-schedule run (unscheduled only). */
+    lastRunAt: instant('last_run_at'),
+    occurrenceCount: integer('occurrence_count').notNull(),
+    troubledCount: integer('troubled_count').notNull(),
+    detail: text('detail'),
+  },
+  (t) => [
+    uniqueIndex('incidents_open').on(t.jobId, t.kind).where(sql`${t.resolvedAt} is null`),
+    index('incidents_job').on(t.jobId, t.id),
+  ],
+);
+
+/** `moved`: it left for another incident. */
+export const incidentOccurrences = pgTable(
+  'incident_occurrences',
+  {
+    incidentId: bigint('incident_id', { mode: 'number' })
+      .notNull()
+      .references(() => incidents.id, { onDelete: 'cascade' }),
+    scheduledFor: instant('scheduled_for').notNull(),
+    moved: boolean('moved').notNull().default(false),
+  },
+  (t) => [primaryKey({ columns: [t.incidentId, t.scheduledFor] })],
+);
+
+export const channels = pgTable(
+  'channels',
+  {
+    id: id(),
+    projectId: projectId(),
+    slug: text('slug').notNull(),
+    kind: text('kind').notNull(),
+    /** The fields of its kind, as parsed by notify/registry.ts; secret ones are never read back. */
+    settings: jsonb('settings').notNull(),
+    operator: boolean('operator').notNull().default(false),
+    createdAt: instant('created_at').notNull(),
+    /** Since when nothing gets through, and the last reason. */
+    deadSince: instant('dead_since'),
+    lastFailure: text('last_failure'),
+  },
+  (t) => [unique('channels_project_slug').on(t.projectId, t.slug)],
+);
+
+/** What is not about one incident: blind windows (kind unknown) and Rollcall itself (kind operator). */
+export const notices = pgTable('notices', {
+  id: id(),
+  kind: text('kind', { enum: ['unknown', 'operator'] }).notNull(),
+  /** What it is about, so that two replicas or two jobs make one: `blind:<window end>:<instant>`, `lag:<instant>`, … */
+  subject: text('subject').notNull().unique(),
+  text: text('text').notNull(),
+  at: instant('at').notNull(),
+});
+
+/** The occurrences an `unknown` notice is about. */
+export const noticeOccurrences = pgTable(
+  'notice_occurrences',
+  {
+    noticeId: bigint('notice_id', { mode: 'number' })
+      .notNull()
+      .references(() => notices.id, { onDelete: 'cascade' }),
+    jobId: jobId(),
+    scheduledFor: instant('scheduled_for').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.noticeId, t.jobId, t.scheduledFor] })],
+);
+
+/** The promise to tell: one row per (incident, event, channel) or (notice, channel). */
+export const outbox = pgTable(
+  'outbox',
+  {
+    id: id(),
+    channelId: bigint('channel_id', { mode: 'number' })
+      .notNull()
+      .references(() => channels.id, { onDelete: 'cascade' }),
+    incidentId: bigint('incident_id', { mode: 'number' }).references(() => incidents.id, { onDelete: 'cascade' }),
+    event: integer('event'),
+    noticeId: bigint('notice_id', { mode: 'number' }).references(() => notices.id, { onDelete: 'cascade' }),
+    /** IncidentMessage or NoticeMessage of core/message.ts, as it was when it happened. */
+    payload: jsonb('payload').notNull(),
+    createdAt: instant('created_at').notNull(),
+    state: text('state', { enum: ['waiting', 'delivered', 'rejected', 'withheld', 'expired'] })
+      .notNull()
+      .default('waiting'),
+    reason: text('reason'),
+    attempts: integer('attempts').notNull().default(0),
+    /** Not to be tried before. */
+    notBefore: instant('not_before').notNull(),
+    /** Who has it, and until when (database clock). */
+    lease: uuid('lease'),
+    leaseUntil: instant('lease_until'),
+    /** The id inside the message: equal for every attempt and every row sent in one message. */
+    messageId: text('message_id'),
+    deliveredAt: instant('delivered_at'),
+  },
+  (t) => [
+    unique('outbox_incident').on(t.incidentId, t.event, t.channelId),
+    unique('outbox_notice').on(t.noticeId, t.channelId),
+    index('outbox_waiting').on(t.channelId, t.id).where(sql`${t.state} = 'waiting'`),
+  ],
+);
+
+/** Every attempt to send, kept. */
+export const attempts = pgTable(
+  'attempts',
+  {
+    id: id(),
+    channelId: bigint('channel_id', { mode: 'number' })
+      .notNull()
+      .references(() => channels.id, { onDelete: 'cascade' }),
+    messageId: text('message_id').notNull(),
+    at: instant('at').notNull(),
+    outcome: text('outcome', { enum: ['delivered', 'retry', 'rejected'] }).notNull(),
+    reason: text('reason'),
+    rows: integer('rows').notNull(),
+  },
+  (t) => [index('attempts_channel').on(t.channelId, t.id)],
+);
+
+/** An ingest replica's sign of life: everything that reached it up to `through` is in the ledger. */
+export const beats = pgTable('beats', {
+  replica: uuid('replica').primaryKey(),
+  through: instant('through').notNull(),
+});
+
+/** Database time without a beat: over 30 s blind, 3 to 30 s a gap. Unique on its beginning: two replicas record it once. */
+export const blindWindows = pgTable('blind_windows', {
+  after: instant('after').primaryKey(),
+  until: instant('until').notNull(),
+  kind: text('kind', { enum: ['blind', 'gap'] }).notNull(),
+});
+
+/** Small facts of the installation: tz version last used, first run, … */
+export const facts = pgTable('facts', { name: text('name').primaryKey(), value: text('value').notNull() });
+
+/** Who changed what: PATCH of an occurrence, pause, edit, delete. */
+export const audit = pgTable(
+  'audit',
+  {
+    id: id(),
+    projectId: projectId(),
+    at: instant('at').notNull(),
+    actor: text('actor').notNull(),
+    action: text('action').notNull(),
+    subject: text('subject').notNull(),
+    detail: jsonb('detail').notNull().default({}),
+  },
+  (t) => [index('audit_project').on(t.projectId, t.id)],
+);

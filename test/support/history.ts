@@ -1,0 +1,85 @@
+import type { ScheduleSpec } from '../../src/core/schedule.ts';
+import type { Instant, Seconds } from '../../src/core/time.ts';
+
+/** What a random or written test does to one job, in the order of acceptance; `at` is the arrival on the one clock. */
+export type History = {
+  readonly zone: string;
+  readonly createdAt: Instant;
+  readonly settings: HistorySettings;
+  readonly inputs: readonly Input[];
+  /** Blind windows (after, until]; known from `until` on. `gap`: 3 to 30 s without a beat. */
+  readonly windows: readonly { readonly kind: 'blind' | 'gap'; readonly after: Instant; readonly until: Instant }[];
+  readonly settleSeconds: Seconds;
+  /** The instant up to which the ledger is judged at the end. */
+  readonly until: Instant;
+};
+
+export type HistorySettings = {
+  readonly schedules: readonly ScheduleSpec[];
+  readonly missedRuns: 'catch_up' | 'coalesce' | 'skip' | null;
+  readonly early: Seconds | null;
+  readonly startWithin: Seconds | null;
+  readonly grace: Seconds | null;
+  readonly usefulFor: Seconds | null;
+  readonly maxRuntime: Seconds | null;
+  readonly duplicates: 'alert' | 'record';
+  readonly unscheduled: 'alert' | 'record';
+};
+
+export type Input =
+  | {
+      readonly type: 'ping';
+      readonly at: Instant;
+      readonly kind: 'start' | 'success' | 'fail' | 'log';
+      /** 0 to 255 when the ping was an exit code (then kind is success or fail), else null. */
+      readonly exitCode: number | null;
+      readonly rid: string | null;
+      readonly source: string;
+      readonly body: string;
+      /** `occ=` as given. */
+      readonly occ: string | null;
+      /** `at=` as read (already validated), else null. */
+      readonly ownAt: Instant | null;
+    }
+  | { readonly type: 'edit'; readonly at: Instant; readonly settings: HistorySettings }
+  | { readonly type: 'pause'; readonly at: Instant }
+  | { readonly type: 'resume'; readonly at: Instant }
+  | {
+      readonly type: 'settle';
+      readonly at: Instant;
+      readonly scheduledFor: Instant;
+      readonly state: 'skipped' | 'on_time';
+    };
+
+/** The whole observable ledger of one job: what both evaluators must agree on, sorted, every instant ≤ `until` present. */
+export type LedgerView = {
+  readonly occurrences: readonly {
+    readonly scheduledFor: Instant;
+    readonly state: string;
+    readonly reason: string | null;
+    readonly standsFor: number;
+    readonly completions: number;
+    /** Instant of the end that completed it (on_time, late, expired by a run), else null. */
+    readonly completedAt: Instant | null;
+    readonly coveredBy: Instant | null;
+    readonly wanted: boolean;
+  }[];
+  /** One per ping input, in order. */
+  readonly pings: readonly { readonly matchedBy: string; readonly scheduledFor: Instant | null }[];
+  /** In order of opening (then kind). Members ascending; `left`: moved to another incident. */
+  readonly incidents: readonly {
+    readonly kind: string;
+    readonly openedAt: Instant;
+    readonly resolvedAt: Instant | null;
+    readonly silent: boolean;
+    readonly members: readonly { readonly scheduledFor: Instant; readonly left: boolean }[];
+    readonly events: readonly {
+      readonly type: 'opened' | 'reminded' | 'resolved';
+      readonly at: Instant;
+      /** The occurrence told first (opened, reminded), else null. */
+      readonly first: Instant | null;
+      readonly before: string | null;
+    }[];
+  }[];
+  readonly status: string;
+};

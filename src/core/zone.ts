@@ -67,6 +67,7 @@ class TableZone implements Zone {
   readonly #transitions: readonly Instant[];
   readonly #offsetsMs: readonly number[];
   readonly #cycle: number;
+  readonly #repeatsFrom: Instant;
   /** The stretch found last: neighbouring questions come together. */
   #last = 0;
 
@@ -78,6 +79,7 @@ class TableZone implements Zone {
     this.#transitions = transitions;
     this.#offsetsMs = offsets.map((seconds) => seconds * 1000);
     this.#cycle = cycle;
+    this.#repeatsFrom = cycle === 0 ? Number.POSITIVE_INFINITY : (transitions.at(-1) as Instant);
   }
 
   offsetAt(at: Instant): Seconds {
@@ -159,9 +161,7 @@ class TableZone implements Zone {
   #find(at: Instant): number {
     const last = this.#last;
     if (at >= this.#start(last) && at < this.#end(last)) return last;
-    const known = this.#transitions.length;
-    const end = this.#end(known - 1 + (known === 0 ? 1 : 0));
-    const rounds = this.#cycle === 0 || at < end ? 0 : 1 + Math.floor((at - end) / CYCLE_MS);
+    const rounds = at < this.#repeatsFrom ? 0 : 1 + Math.floor((at - this.#repeatsFrom) / CYCLE_MS);
     this.#last = this.#search(at - rounds * CYCLE_MS) + rounds * this.#cycle;
     return this.#last;
   }

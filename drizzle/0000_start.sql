@@ -141,7 +141,7 @@ CREATE TABLE "occurrences" (
 	"covered_by" timestamp with time zone,
 	"matched_by" text,
 	"wanted" boolean DEFAULT false NOT NULL,
-	"trouble" text,
+	"incident_id" bigint,
 	"doubled" boolean DEFAULT false NOT NULL,
 	"check_at" timestamp with time zone,
 	"note" text,
@@ -262,6 +262,7 @@ CREATE INDEX "incidents_job" ON "incidents" USING btree ("job_id","id");--> stat
 CREATE INDEX "occurrences_check" ON "occurrences" USING btree ("job_id","check_at") WHERE "occurrences"."check_at" is not null;--> statement-breakpoint
 CREATE INDEX "occurrences_wanted" ON "occurrences" USING btree ("job_id","scheduled_for") WHERE "occurrences"."wanted";--> statement-breakpoint
 CREATE INDEX "occurrences_uncovered" ON "occurrences" USING btree ("job_id","scheduled_for") WHERE "occurrences"."covered_by" is null and "occurrences"."state" in ('coalesced', 'failed');--> statement-breakpoint
+CREATE INDEX "occurrences_settled" ON "occurrences" USING btree ("job_id","scheduled_for") WHERE "occurrences"."state" in ('on_time', 'late', 'expired', 'failed', 'missed', 'coalesced');--> statement-breakpoint
 CREATE INDEX "occurrences_well" ON "occurrences" USING btree ("job_id","scheduled_for") WHERE "occurrences"."state" in ('on_time', 'late');--> statement-breakpoint
 CREATE INDEX "outbox_waiting" ON "outbox" USING btree ("channel_id","id") WHERE "outbox"."state" = 'waiting';--> statement-breakpoint
 CREATE INDEX "pings_job" ON "pings" USING btree ("job_id","id");--> statement-breakpoint

@@ -44,12 +44,14 @@ export function readCompiledZone(name: string, bytes: Buffer): ZoneTable {
 }
 
 function readHeader(bytes: Buffer, at: number) {
-  if (bytes.length < at + 44 || bytes.toString('latin1', at, at + 4) !== 'TZif') throw new Error('not a compiled tz file');
+  if (bytes.length < at + 44 || bytes.toString('latin1', at, at + 4) !== 'TZif')
+    throw new Error('not a compiled tz file');
   const [utc = 0, standard = 0, leaps = 0, times = 0, types = 0, letters = 0] = [20, 24, 28, 32, 36, 40].map((field) =>
     bytes.readUInt32BE(at + field),
   );
   const body = at + 44;
-  const end = (size: number): number => body + times * (size + 1) + types * 6 + letters + leaps * (size + 4) + standard + utc;
+  const end = (size: number): number =>
+    body + times * (size + 1) + types * 6 + letters + leaps * (size + 4) + standard + utc;
   return { version: Number(bytes.toString('latin1', at + 4, at + 5)) || 1, leaps, times, body, end };
 }
 
@@ -116,4 +118,3 @@ function dayNumber(year: number, month: number, day: number): number {
 function isLeap(year: number): boolean {
   return dayNumber(year + 1, 1, 1) - dayNumber(year, 1, 1) === 366;
 }
-

@@ -51,7 +51,9 @@ function nodeOffsets(timeZone: string): (at: Instant) => Seconds {
     second: 'numeric',
   });
   return (at) => {
-    const [month = 0, day = 0, year = 0, hour = 0, minute = 0, second = 0] = (format.format(at).match(/\d+/g) ?? []).map(Number);
+    const [month = 0, day = 0, year = 0, hour = 0, minute = 0, second = 0] = (
+      format.format(at).match(/\d+/g) ?? []
+    ).map(Number);
     return (Date.UTC(year, month - 1, day, hour, minute, second) - at) / 1000;
   };
 }
@@ -84,7 +86,10 @@ function repeatYears(pattern: readonly Change[]): Change[] {
   for (let year = PATTERN_FIRST_YEAR; year < PATTERN_FIRST_YEAR + PATTERN_YEARS; year++) {
     const [start, end] = [Date.UTC(year, 0, 1), Date.UTC(year + 1, 0, 1)];
     const inYear = pattern.filter(({ at }) => at >= start && at < end);
-    byKind.set(kindOfYear(year), inYear.map(({ at, offset }) => ({ at: at - start, offset })));
+    byKind.set(
+      kindOfYear(year),
+      inYear.map(({ at, offset }) => ({ at: at - start, offset })),
+    );
   }
   const repeated: Change[] = [];
   for (let year = PATTERN_FIRST_YEAR; year < PATTERN_FIRST_YEAR + CYCLE_YEARS; year++) {

@@ -22,7 +22,7 @@ export type Zones = {
  */
 export function loadZones({ directory = '/usr/share/zoneinfo' }: { readonly directory?: string } = {}): Zones {
   const osVersion = readOsVersion(directory);
-  const nodeVersion = process.versions.tz ?? null;
+  const nodeVersion = process.versions['tz'] ?? null;
   const source = newest(osVersion, nodeVersion);
   const version = source === 'os' ? osVersion : nodeVersion;
   if (version === null) {
@@ -98,7 +98,9 @@ function newest(os: string | null, node: string | null): 'os' | 'node' {
 
 /** What may name a zone: every name with a slash, and UTC; of `Etc/` only `Etc/UTC`. */
 function isZoneName(name: string): boolean {
-  return name === 'UTC' || name === 'Etc/UTC' || (/^[A-Z][\w+-]*(?:\/[\w+-]+)+$/.test(name) && !name.startsWith('Etc/'));
+  return (
+    name === 'UTC' || name === 'Etc/UTC' || (/^[A-Z][\w+-]*(?:\/[\w+-]+)+$/.test(name) && !name.startsWith('Etc/'))
+  );
 }
 
 function listNames(directory: string): string[] {
@@ -124,7 +126,8 @@ function whyNot(name: unknown, names: ReadonlySet<string>): string {
   if (name.length > 64) return `unknown time zone: ${write}`;
   if (name !== name.trim()) return `the time zone has spaces around it: write "${name.trim()}"`;
   const wanted = name.toLowerCase();
-  for (const known of names) if (known.toLowerCase() === wanted) return `unknown time zone "${name}": did you mean ${known}?`;
+  for (const known of names)
+    if (known.toLowerCase() === wanted) return `unknown time zone "${name}": did you mean ${known}?`;
   const shown = JSON.stringify(name);
   if (/^etc\//i.test(name)) {
     return `${shown} is not accepted: the sign of Etc names is reversed (Etc/GMT+2 is two hours behind UTC); ${write}`;

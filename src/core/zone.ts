@@ -73,7 +73,9 @@ class TableZone implements Zone {
 
   constructor({ name, transitions, offsets, cycle }: ZoneTable) {
     if (offsets.length !== transitions.length + 1 || cycle > transitions.length) {
-      throw new Error(`the transition table of ${name} is malformed: ${transitions.length} transitions, ${offsets.length} offsets`);
+      throw new Error(
+        `the transition table of ${name} is malformed: ${transitions.length} transitions, ${offsets.length} offsets`,
+      );
     }
     this.name = name;
     this.#transitions = transitions;
@@ -196,7 +198,7 @@ export class LuxonTableZone extends LuxonZone {
     return this.#zone.name;
   }
 
-  override get ianaName(): string {
+  get ianaName(): string {
     return this.#zone.name;
   }
 
@@ -230,4 +232,10 @@ export function formatOffset(offset: Seconds, separator = ':'): string {
   const minutes = Math.floor(Math.abs(offset) / 60);
   const two = (value: number): string => String(value).padStart(2, '0');
   return `${offset < 0 ? '-' : '+'}${two(Math.floor(minutes / 60))}${separator}${two(minutes % 60)}`;
+}
+
+/** A local reading as `2026-03-29T02:30`, with seconds only when they are not zero. */
+export function formatLocal(local: LocalTime): string {
+  const text = new Date(local).toISOString();
+  return local % 60_000 === 0 ? text.slice(0, -8) : text.slice(0, -5);
 }

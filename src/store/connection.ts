@@ -1,6 +1,6 @@
 import { connect as dial, type Socket } from 'node:net';
 import postgres from 'postgres';
-import type { Instant } from '../core/time.ts';
+import { arrayTypeOf, valueTypes } from './values.ts';
 
 /** One statement on its way, as postgres.js sees it: `handler` sends it, `reject` settles it. */
 type Statement = Promise<unknown> & { handler: (statement: Statement) => void; reject: (reason: unknown) => void };
@@ -11,10 +11,12 @@ type Statement = Promise<unknown> & { handler: (statement: Statement) => void; r
  * again in place, and late statements of the transaction that died with it run inside the next one.
  */
 export type Connection = {
-  readonly sql: postgres.Sql<{}>;
+  readonly sql: postgres.Sql;
   readonly openedAt: number;
   /** True once the socket is gone, by whichever side. */
   readonly isClosed: () => boolean;
+  /** True until the first statement opens it. */
+  readonly isFresh: () => boolean;
   /** Called once, with the reason, when the connection closes. */
   onClose(listener: ((reason: Error) => void) | null): void;
   /** Closes at once, whatever is under way; works on a connection whose other end no longer answers. */
@@ -23,11 +25,14 @@ export type Connection = {
   end(): Promise<void>;
 };
 
+/** One host, or one socket in the file system. */
+export type Address = { readonly path: string } | { readonly host: string; readonly port: number };
+
 /** The longest a connection may take to be opened and authenticated. */
 const CONNECT_SECONDS = 10;
 
 /** Where a database URL leads: several hosts are tried in turn. Throws on a URL that postgres.js cannot read. */
-export function addressesOf(url: string): readonly postgres.Options<{}>[] {
+export function addressesOf(url: string): readonly Address[] {
   const { host, port, path } = postgres(url, { max: 0 }).options as unknown as {
     host: string[];
     port: number[];
@@ -38,11 +43,7 @@ export function addressesOf(url: string): readonly postgres.Options<{}>[] {
 }
 
 /** Prepares a connection; it is opened by its first statement. */
-export function createConnection(
-  url: string,
-  address: postgres.Options<{}>,
-  onNotice: (message: string) => void,
-): Connection {
+export function createConnection(url: string, address: Address, onNotice: (message: string) => void): Connection {
   let socket: Socket | null = null;
   let closed: Error | null = null;
   let listener: ((reason: Error) => void) | null = null;
@@ -59,6 +60,7 @@ export function createConnection(
   const openSocket = async ({ host, port, path }: OpenOptions): Promise<Socket> => {
     if (socket || closed) throw closed ?? new Error('the connection is closed');
     socket = path ? dial({ path }) : dial({ host: host[0] ?? 'localhost', port: port[0] ?? 5432 });
+    socket.once('close', () => close(new Error('the connection was closed')));
     await connected(socket);
     // postgres.js reads it as the server name for TLS.
     return Object.assign(socket, { host: host[0], noDelay: socket.setNoDelay(true) });
@@ -67,15 +69,18 @@ export function createConnection(
   const sql = postgres(url, {
     ...address,
     ...DRIVER_OPTIONS,
-    onnotice: ({ message }) => onNotice(String(message)),
+    onnotice: ({ message }: { message?: string }) => onNotice(String(message)),
     onclose: () => close(new Error('the server closed the connection')),
     socket: openSocket,
-  } as postgres.Options<{}>) as postgres.Sql<{}>;
+  } as never) as postgres.Sql;
+
+  Object.assign((sql.options as unknown as { shared: { typeArrayMap: object } }).shared.typeArrayMap, arrayTypeOf);
 
   return {
     sql,
     openedAt: performance.now(),
     isClosed: () => closed !== null,
+    isFresh: () => socket === null,
     onClose: (next) => {
       listener = next;
       if (closed) next?.(closed);
@@ -112,53 +117,21 @@ type OpenOptions = { readonly host: string[]; readonly port: number[]; readonly 
 
 function connected(socket: Socket): Promise<void> {
   return new Promise((resolve, refuse) => {
-    socket.setTimeout(CONNECT_SECONDS * 1000, () => {
-      socket.destroy(Object.assign(new Error('no connection within 10 s'), { code: 'CONNECT_TIMEOUT' }));
-    });
-    const failed = (error?: Error): void => refuse(error ?? new Error('the connection was given up'));
-    socket.once('error', failed);
-    socket.once('close', () => failed());
+    const tooLate = (): void => {
+      socket.destroy(
+        Object.assign(new Error(`no connection within ${CONNECT_SECONDS} s`), { code: 'CONNECT_TIMEOUT' }),
+      );
+    };
+    socket.setTimeout(CONNECT_SECONDS * 1000, tooLate);
+    // Stays: an error between here and the moment at which postgres.js listens itself must not end the process.
+    socket.on('error', refuse);
+    socket.once('close', () => refuse(new Error('the connection was given up')));
     socket.once('connect', () => {
-      socket.setTimeout(0);
-      socket.removeAllListeners();
+      socket.setTimeout(0).removeListener('timeout', tooLate);
       resolve();
     });
   });
 }
-
-/** timestamptz from and to an Instant. Text parameters pass as they are; a Date never does. */
-const instantType = {
-  to: 1184,
-  from: [1184],
-  serialize: (value: unknown): string => {
-    if (typeof value === 'string') return value;
-    if (value === Number.POSITIVE_INFINITY) return 'infinity';
-    if (value === Number.NEGATIVE_INFINITY) return '-infinity';
-    if (typeof value !== 'number' || Number.isNaN(value)) throw new TypeError(`not an Instant: ${String(value)}`);
-    return new Date(value).toISOString();
-  },
-  parse: parseTimestamp,
-};
-
-/** Reads PostgreSQL's ISO output of timestamptz, whatever its offset; microseconds are cut. */
-export function parseTimestamp(text: string): Instant {
-  if (text === 'infinity') return Number.POSITIVE_INFINITY;
-  if (text === '-infinity') return Number.NEGATIVE_INFINITY;
-  const match = /^(\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2})(?:\.(\d+))?([+-]\d{2})(?::?(\d{2}))?(?::?(\d{2}))?$/.exec(text);
-  if (!match) throw new RangeError(`not a timestamp of the years 0 to 9999: ${text}`);
-  const [, date, time, fraction = '', hours = '+00', minutes = '00', seconds = '00'] = match;
-  const at = Date.parse(`${date}T${time}.${fraction.padEnd(3, '0').slice(0, 3)}${hours}:${minutes}`);
-  return at - (hours.startsWith('-') ? -1 : 1) * Number(seconds) * 1000;
-}
-
-function parseInt8(text: string): number {
-  const value = Number(text);
-  if (!Number.isSafeInteger(value)) throw new RangeError(`${text} is too large for a number`);
-  return value;
-}
-
-/** drizzle hands JSON columns over as text already; raw queries as values. */
-const jsonText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 const DRIVER_OPTIONS = {
   max: 1,
@@ -169,11 +142,8 @@ const DRIVER_OPTIONS = {
   // postgres.js ends a connection in the middle of a transaction when these run out; the pool does both itself.
   idle_timeout: 0,
   max_lifetime: null,
-  types: {
-    instant: instantType,
-    int8: { to: 20, from: [20], serialize: String, parse: parseInt8 },
-    // Dates and timestamps without zone stay text: parsed they would depend on the zone of this machine.
-    plain: { to: 1082, from: [1082, 1114], serialize: String, parse: String },
-    json: { to: 114, from: [114, 3802], serialize: jsonText, parse: (text: string): unknown => JSON.parse(text) },
-  },
+  // Asking the server for its array types at connect, postgres.js ends the process when the connection breaks just then
+  // (STO-014): ours are a fixed list.
+  fetch_types: false,
+  types: valueTypes,
 };

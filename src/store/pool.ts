@@ -1,5 +1,4 @@
-import type postgres from 'postgres';
-import { addressesOf, type Connection, createConnection } from './connection.ts';
+import { type Address, addressesOf, type Connection, createConnection } from './connection.ts';
 
 /** Connections kept open for the next transaction; each is lent to one transaction at a time. */
 export type Pool = {
@@ -7,6 +6,8 @@ export type Pool = {
   borrow(signal: AbortSignal): Promise<Connection>;
   /** Takes a connection back after a transaction that ended cleanly. A closed one is forgotten. */
   giveBack(connection: Connection): void;
+  /** Closes what is idle: one connection that stopped answering puts the others in doubt. */
+  dropIdle(): void;
   /** How many different hosts the URL names. */
   readonly hosts: number;
   /** Refuses new borrowers, lets those at work finish, and closes what is left after `ms`. */
@@ -24,12 +25,13 @@ export function createPool(url: string, max: number, onNotice: (message: string)
   const open = new Set<Connection>();
   const idle = new Map<Connection, NodeJS.Timeout>();
   const waiters = new Set<Waiter>();
+  const goodbyes = new Set<Promise<void>>();
   let opened = 0;
   let closing: (() => void) | null = null;
 
   const create = (): Connection => {
     // Another host with every new connection, so that a dead one is passed over.
-    const address = addresses[opened++ % addresses.length] as postgres.Options<{}>;
+    const address = addresses[opened++ % addresses.length] as Address;
     const connection = createConnection(url, address, onNotice);
     open.add(connection);
     return connection;
@@ -47,7 +49,8 @@ export function createPool(url: string, max: number, onNotice: (message: string)
 
   const retire = (connection: Connection): void => {
     forget(connection);
-    void connection.end();
+    const goodbye = connection.end().finally(() => goodbyes.delete(goodbye));
+    goodbyes.add(goodbye);
   };
 
   return {
@@ -71,19 +74,24 @@ export function createPool(url: string, max: number, onNotice: (message: string)
       connection.onClose(() => forget(connection));
       idle.set(connection, setTimeout(() => retire(connection), IDLE_MS).unref());
     },
+    dropIdle() {
+      for (const connection of [...idle.keys()]) retire(connection);
+    },
     async close(ms) {
       const drained = new Promise<void>((resolve) => {
         closing = resolve;
       });
-      for (const { refuse } of waiters) refuse(new Error('the database is closed'));
-      for (const connection of idle.keys()) retire(connection);
-      if (open.size === 0) return;
+      for (const { refuse } of [...waiters]) refuse(new Error('the database is closed'));
+      for (const connection of [...idle.keys()]) retire(connection);
+      if (open.size === 0) closing?.();
       const timer = setTimeout(() => {
-        for (const connection of open) connection.destroy(new Error('the database is closed'));
+        for (const connection of [...open]) connection.destroy(new Error('the database is closed'));
         closing?.();
       }, ms);
       await drained;
       clearTimeout(timer);
+      // The server knows that they are gone when this returns: a database can be dropped, a server stopped.
+      await Promise.all(goodbyes);
     },
   };
 }
@@ -92,9 +100,9 @@ function waitForTurn(waiters: Set<Waiter>, signal: AbortSignal): Promise<Connect
   return new Promise((resolve, reject) => {
     const leave = (): void => {
       waiters.delete(waiter);
-      signal.removeEventListener('abort', give_up);
+      signal.removeEventListener('abort', giveUp);
     };
-    const give_up = (): void => waiter.refuse(new Error('no free connection'));
+    const giveUp = (): void => waiter.refuse(new Error('no free connection'));
     const waiter: Waiter = {
       take: (connection) => {
         leave();
@@ -106,6 +114,6 @@ function waitForTurn(waiters: Set<Waiter>, signal: AbortSignal): Promise<Connect
       },
     };
     waiters.add(waiter);
-    signal.addEventListener('abort', give_up);
+    signal.addEventListener('abort', giveUp);
   });
 }

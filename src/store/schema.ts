@@ -137,8 +137,8 @@ export const occurrences = pgTable(
     matchedBy: text('matched_by'),
     /** The policy still wants it (owed unless a run is in progress). */
     wanted: boolean('wanted').notNull().default(false),
-    /** Kind of the incident it is a member of now, of the six that exclude each other. */
-    trouble: text('trouble'),
+    /** The incident it is a member of, of the six kinds that exclude each other; it counts while that is open. */
+    incidentId: bigint('incident_id', { mode: 'number' }),
     /** A duplicate of it was reported. */
     doubled: boolean('doubled').notNull().default(false),
     /** The next instant at which the clock alone changes it. */
@@ -153,6 +153,9 @@ export const occurrences = pgTable(
     index('occurrences_uncovered')
       .on(t.jobId, t.scheduledFor)
       .where(sql`${t.coveredBy} is null and ${t.state} in ('coalesced', 'failed')`),
+    index('occurrences_settled')
+      .on(t.jobId, t.scheduledFor)
+      .where(sql`${t.state} in ('on_time', 'late', 'expired', 'failed', 'missed', 'coalesced')`),
     index('occurrences_well').on(t.jobId, t.scheduledFor).where(sql`${t.state} in ('on_time', 'late')`),
   ],
 );

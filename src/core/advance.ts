@@ -1,0 +1,227 @@
+import { changeRow, end, endIncidents, incidentOf, join } from './incident.ts';
+import {
+  actsAt,
+  anchorHeartbeat,
+  firstCheck,
+  isHeartbeat,
+  type Ledger,
+  nextDue,
+  type Row,
+  rowAt,
+  rowTerms,
+  runsOf,
+  type Silence,
+  touching,
+} from './ledger.ts';
+import {
+  deadlineOf,
+  graceMs,
+  inProgress,
+  isOpen,
+  type Run,
+  runLimit,
+  type State,
+  type Terms,
+  timedLimits,
+} from './occurrence.ts';
+import type { Instant } from './time.ts';
+
+/** An open occurrence with all that decides about it. */
+type Case = {
+  readonly row: Row;
+  readonly terms: Terms;
+  readonly runs: readonly Run[];
+  readonly deadline: Instant;
+  /** End of the settle time of the blind windows that touch it; null: none does. */
+  readonly held: { readonly until: Instant; readonly window: Silence } | null;
+  /** The next one's due + grace, where the policy is coalesce. */
+  readonly coalesceAt: Instant | null;
+};
+
+function caseOf(ledger: Ledger, row: Row): Case {
+  const terms = rowTerms(ledger, row);
+  const runs = runsOf(ledger, row);
+  const deadline = deadlineOf(terms, runs);
+  const windows = touching(ledger, terms.opensAt, deadline);
+  const window = windows.reduce<Silence | null>((last, one) => (last && last.until > one.until ? last : one), null);
+  const held = window && { until: window.until + ledger.settleMs, window };
+  return { row, terms, runs, deadline, held, coalesceAt: coalesceInstant(ledger, row) };
+}
+
+function coalesceInstant(ledger: Ledger, row: Row): Instant | null {
+  if (ledger.settings.missedRuns !== 'coalesce') return null;
+  const next = nextDue(ledger, row.scheduledFor);
+  return next === null ? null : next + graceMs(ledger.settings);
+}
+
+/** State of an open occurrence at `t`: the clock and its runs decide. */
+function openStateAt(ledger: Ledger, { runs, terms, deadline, held }: Case, t: Instant): State {
+  const within = runs.some(
+    (run) => inProgress(run, ledger.settings, t) && t < actsAt(ledger, runLimit(run.startedAt, terms)),
+  );
+  if (within) return 'running';
+  return held === null && t >= actsAt(ledger, deadline) ? 'overdue' : 'expected';
+}
+
+/**
+ * Judges one open occurrence as of `t`: every rule whose instant has come, in the order of docs/ledger.md rule 3, and the
+ * next instant at which the clock may change it. Idempotent.
+ */
+export function judge(ledger: Ledger, row: Row, t: Instant): void {
+  if (isOpen(row.state)) judgeOpen(ledger, row, t);
+  else judgeWanted(ledger, row, t);
+}
+
+function judgeOpen(ledger: Ledger, row: Row, t: Instant): void {
+  const matter = caseOf(ledger, row);
+  if (matter.held && t >= Math.max(matter.held.until, actsAt(ledger, matter.deadline))) {
+    settleUnknown(ledger, matter, t);
+    return;
+  }
+  const state = openStateAt(ledger, matter, t);
+  const wanted = state === 'overdue' && wantsOverdue(ledger);
+  if (state !== row.state || wanted !== row.wanted) changeRow(ledger, row, { state, wanted });
+  if (!matter.held) {
+    joinTimed(ledger, matter, t);
+    if (settleByClock(ledger, matter, t)) return;
+  }
+  const checkAt = nextCheck(ledger, matter, t);
+  if (checkAt !== row.checkAt) changeRow(ledger, row, { checkAt });
+}
+
+const wantsOverdue = (ledger: Ledger): boolean =>
+  ledger.settings.missedRuns === 'catch_up' || ledger.settings.missedRuns === 'coalesce';
+
+/** not_started, overrun, missing, late: the first that applies; an occurrence is in one of them. */
+function joinTimed(ledger: Ledger, { row, terms, runs, deadline }: Case, t: Instant): void {
+  const inOne = incidentOf(ledger, row);
+  const begun = row.startedAt !== null;
+  const pastDeadline = t >= actsAt(ledger, deadline);
+  if (inOne?.kind === 'not_started') {
+    if (begun && pastDeadline) join(ledger, row, 'late', t);
+    return;
+  }
+  if (inOne) return;
+  if (!begun && terms.startBy !== null && t >= actsAt(ledger, terms.startBy)) join(ledger, row, 'not_started', t);
+  else if (timedLimits(terms, runs).some((limit) => t >= actsAt(ledger, limit))) join(ledger, row, 'overrun', t);
+  else if (pastDeadline) join(ledger, row, begun ? 'late' : 'missing', t);
+}
+
+const windowEnd = ({ terms, deadline }: Case): Instant => Math.max(terms.usefulUntil, deadline);
+
+/** missed or coalesced, if their instant has come. */
+function settleByClock(ledger: Ledger, matter: Case, t: Instant): boolean {
+  const { row, coalesceAt } = matter;
+  if (t >= actsAt(ledger, windowEnd(matter))) {
+    changeRow(ledger, row, { state: 'missed', settledAt: t, wanted: false, checkAt: null });
+    return true;
+  }
+  if (row.state === 'running') return false;
+  const covered = ledger.settings.missedRuns === 'coalesce' && row.coveredBy !== null;
+  if (!covered && (coalesceAt === null || t < actsAt(ledger, coalesceAt))) return false;
+  changeRow(ledger, row, { state: 'coalesced', settledAt: t, wanted: false, checkAt: null });
+  return true;
+}
+
+function settleUnknown(ledger: Ledger, { row, held }: Case, t: Instant): void {
+  changeRow(ledger, row, { state: 'unknown', reason: 'blind', settledAt: t, wanted: false, checkAt: null });
+  if (held) ledger.unknown.push({ scheduledFor: row.scheduledFor, at: t, window: held.window });
+  anchorHeartbeat(ledger, t);
+}
+
+function nextCheck(ledger: Ledger, matter: Case, t: Instant): Instant | null {
+  const { terms, runs, deadline, held, coalesceAt } = matter;
+  const candidates = held
+    ? [Math.max(held.until, actsAt(ledger, deadline))]
+    : [terms.startBy, deadline, windowEnd(matter), coalesceAt, ...timedLimits(terms, runs)].map((at) =>
+        at === null ? Number.POSITIVE_INFINITY : actsAt(ledger, at),
+      );
+  const next = Math.min(...candidates.filter((at) => at > t));
+  return Number.isFinite(next) ? next : null;
+}
+
+/** A failed one is wanted until its window ends and, under coalesce, until a later one covers it or its grace ends. */
+function wantedUntil(ledger: Ledger, row: Row): Instant {
+  const { missedRuns } = ledger.settings;
+  if (row.state !== 'failed' || missedRuns === null || missedRuns === 'skip') return Number.NEGATIVE_INFINITY;
+  const { usefulUntil } = rowTerms(ledger, row);
+  if (missedRuns === 'catch_up') return usefulUntil;
+  if (row.coveredBy !== null) return Number.NEGATIVE_INFINITY;
+  return Math.min(usefulUntil, coalesceInstant(ledger, row) ?? Number.POSITIVE_INFINITY);
+}
+
+/** Whether the policy still wants a settled one, as of `t`. */
+export function judgeWanted(ledger: Ledger, row: Row, t: Instant): void {
+  const until = actsAt(ledger, wantedUntil(ledger, row));
+  const wanted = t < until;
+  const checkAt = wanted && Number.isFinite(until) ? until : null;
+  if (wanted !== row.wanted || checkAt !== row.checkAt) changeRow(ledger, row, { wanted, checkAt });
+}
+
+/** The loaded row whose check comes first: by instant, then by due instant. */
+function firstPending(ledger: Ledger): Row | null {
+  let first: Row | null = null;
+  for (const row of ledger.rows.values()) {
+    if (row.checkAt === null) continue;
+    const firstAt = first?.checkAt ?? Number.POSITIVE_INFINITY;
+    if (row.checkAt < firstAt || (row.checkAt === firstAt && first && row.scheduledFor < first.scheduledFor))
+      first = row;
+  }
+  return first;
+}
+
+/** The next instant at which the clock changes this job; null: none (paused, or nothing to come). */
+export function nextCheckOf(ledger: Ledger): Instant | null {
+  if (ledger.pausedAt !== null) return null;
+  const pending = firstPending(ledger)?.checkAt ?? Number.POSITIVE_INFINITY;
+  const fresh = ledger.nextUnrecorded === null ? Number.POSITIVE_INFINITY : firstCheck(ledger, ledger.nextUnrecorded);
+  const next = Math.min(pending, fresh, ledger.loadedUntil);
+  return Number.isFinite(next) ? next : null;
+}
+
+/**
+ * Judges the job up to and including `until`, in time order, by at most `steps` checks. False: not there yet (call again
+ * with a freshly loaded ledger). A paused job is not judged.
+ */
+export function advance(ledger: Ledger, until: Instant, steps: number): boolean {
+  if (ledger.pausedAt !== null) return true;
+  for (let left = steps; ; left -= 1) {
+    const row = firstPending(ledger);
+    const pendingAt = row?.checkAt ?? Number.POSITIVE_INFINITY;
+    const due = ledger.nextUnrecorded;
+    const freshAt = due === null ? Number.POSITIVE_INFINITY : firstCheck(ledger, due);
+    const at = Math.min(pendingAt, freshAt);
+    if (at > until && ledger.loadedUntil > until) return true;
+    if (at > ledger.loadedUntil || left === 0) return false;
+    if (row && (pendingAt < freshAt || (pendingAt === freshAt && row.scheduledFor < (due ?? 0)))) {
+      judge(ledger, row, at);
+    } else if (due !== null) record(ledger, due, at);
+    endIncidents(ledger, at);
+  }
+}
+
+/** Gives the first instant without a row its row, and moves on. */
+function record(ledger: Ledger, due: Instant, at: Instant): void {
+  ledger.nextUnrecorded = isHeartbeat(ledger) ? null : nextDue(ledger, due);
+  const known = ledger.rows.has(due);
+  const row = rowAt(ledger, due, at);
+  if (!known) judge(ledger, row, at);
+}
+
+/** Under coalesce a completion covers every earlier one that nobody completed (rule 23). */
+export function coverEarlier(ledger: Ledger, completed: Row, at: Instant): void {
+  if (ledger.settings.missedRuns !== 'coalesce') return;
+  ledger.covers.push(completed.scheduledFor);
+  for (const row of ledger.rows.values()) {
+    if (row.scheduledFor >= completed.scheduledFor || row.coveredBy !== null) continue;
+    if (!isOpen(row.state) && row.state !== 'coalesced' && row.state !== 'failed') continue;
+    changeRow(ledger, row, { coveredBy: completed.scheduledFor });
+    if (row.state === 'failed') judgeWanted(ledger, row, at);
+    else if (isOpen(row.state)) judge(ledger, row, at);
+  }
+}
+
+/** Ends every open incident without a word. */
+export function endAllSilently(ledger: Ledger, at: Instant): void {
+  for (const incident of [...ledger.incidents.values()]) end(ledger, incident, at, true);
+}

@@ -1,0 +1,332 @@
+import { coverEarlier, endAllSilently, judge, judgeWanted } from './advance.ts';
+import { changeRow, endIncidents, join, joinDuplicate, noteUnscheduled } from './incident.ts';
+import {
+  anchorHeartbeat,
+  currentVersion,
+  dueAt,
+  inPause,
+  isHeartbeat,
+  isRunning,
+  type Ledger,
+  nextDue,
+  openRow,
+  type Row,
+  rowAt,
+  rowTerms,
+  type Version,
+} from './ledger.ts';
+import { endOf, isCompleted, isOpen, type Run, type Settings } from './occurrence.ts';
+import { type Match, matchPing, type Ping } from './ping.ts';
+import { floorToSecond, type Instant } from './time.ts';
+
+/** What became of a ping; `run` is the one it began, ended or belongs to. `none`: it names no occurrence (422). */
+export type Applied = {
+  readonly match: Match;
+  readonly scheduledFor: Instant | null;
+  readonly run: Run | null;
+  readonly counted: boolean;
+};
+
+/**
+ * Applies a ping to a job that has been advanced to the ping's arrival (or is paused). Never fails: a ping that finds
+ * nothing is evidence all the same.
+ */
+export function applyPing(ledger: Ledger, ping: Ping): Applied {
+  const match = matchPing(ledger, ping);
+  if (match.rule === 'none') return { match, scheduledFor: null, run: null, counted: false };
+  if (match.rule === 'retry') return { match, scheduledFor: match.scheduledFor, run: match.run, counted: false };
+  const run = ping.kind === 'log' ? match.run : runOf(ledger, ping, match);
+  const thread = threadOf(ledger, ping.thread);
+  thread.last = {
+    fingerprint: ping.fingerprint,
+    receivedAt: ping.arrival,
+    scheduledFor: match.scheduledFor,
+    run,
+  };
+  if (run && ping.kind !== 'log') {
+    run.heardAt = ping.arrival;
+    ledger.changedRuns.add(run);
+    if (thread.run === null || run.thread === ping.thread) thread.run = run;
+    applyRun(ledger, ping, match, run);
+    endIncidents(ledger, ping.arrival);
+  }
+  return { match, scheduledFor: match.scheduledFor, run, counted: true };
+}
+
+function threadOf(ledger: Ledger, name: string) {
+  const known = ledger.threads.get(name);
+  if (known) return known;
+  const fresh = { last: null, run: null };
+  ledger.threads.set(name, fresh);
+  return fresh;
+}
+
+type Matched = Exclude<Match, { rule: 'none' | 'retry' }>;
+
+/** The run a ping belongs to: the one it matched, or a new one. */
+function runOf(ledger: Ledger, ping: Ping, match: Matched): Run {
+  if (match.run) return match.run;
+  ledger.newIds -= 1;
+  const run: Run = {
+    id: ledger.newIds,
+    thread: ping.thread,
+    rid: ping.rid,
+    scheduledFor: match.scheduledFor,
+    startedAt: null,
+    supersededAt: null,
+    endedAt: null,
+    verdict: null,
+    exitCode: null,
+    durationMs: null,
+    heardAt: ping.arrival,
+  };
+  ledger.runs.push(run);
+  if (match.scheduledFor === null) noteUnscheduled(ledger, ping.at);
+  return run;
+}
+
+function applyRun(ledger: Ledger, ping: Ping, match: Matched, run: Run): void {
+  if (match.reordered) {
+    run.startedAt = Math.min(ping.at, run.endedAt ?? ping.at);
+    return;
+  }
+  if (isHeartbeat(ledger) && match.scheduledFor !== null) run.scheduledFor = match.scheduledFor;
+  const row = run.scheduledFor === null ? null : touchRow(ledger, run.scheduledFor, ping, match);
+  if (ping.kind === 'start') begin(ledger, ping, run, row);
+  else finish(ledger, ping, run, row);
+}
+
+function touchRow(ledger: Ledger, at: Instant, ping: Ping, match: Matched): Row {
+  const row = rowAt(ledger, at, ping.arrival);
+  if (isHeartbeat(ledger) && ledger.nextUnrecorded === at) ledger.nextUnrecorded = null;
+  if (row.matchedBy === null) changeRow(ledger, row, { matchedBy: match.rule });
+  return row;
+}
+
+/** A start: the run is in progress; an older unnamed one of the same source is given up (rule 8). */
+function begin(ledger: Ledger, ping: Ping, run: Run, row: Row | null): void {
+  if (run.startedAt === null && run.endedAt === null) {
+    run.startedAt = ping.at;
+    if (run.rid === null) supersede(ledger, run, ping.at);
+  }
+  if (!row) return;
+  if (row.startedAt === null || (run.startedAt !== null && run.startedAt < row.startedAt)) {
+    changeRow(ledger, row, { startedAt: run.startedAt ?? ping.at });
+  }
+  rejudge(ledger, row, ping.arrival);
+}
+
+function supersede(ledger: Ledger, by: Run, at: Instant): void {
+  for (const run of ledger.runs) {
+    if (run === by || run.rid !== null || run.thread !== by.thread || run.endedAt !== null) continue;
+    if (run.supersededAt !== null || run.startedAt === null || run.startedAt > at) continue;
+    run.supersededAt = at;
+    ledger.changedRuns.add(run);
+    const row = run.scheduledFor === null ? undefined : ledger.rows.get(run.scheduledFor);
+    if (row) rejudge(ledger, row, at);
+  }
+}
+
+/** What is open is judged again; a paused job's deadlines wait for resume. */
+function rejudge(ledger: Ledger, row: Row, at: Instant): void {
+  if (!isOpen(row.state)) return;
+  if (ledger.pausedAt === null) judge(ledger, row, at);
+  else if (isRunning(ledger, row, at)) changeRow(ledger, row, { state: 'running' });
+}
+
+function finish(ledger: Ledger, ping: Ping, run: Run, row: Row | null): void {
+  const verdict = ping.kind === 'success' ? 'success' : 'fail';
+  const before = run.verdict;
+  if (before === verdict) return;
+  Object.assign(run, { verdict, endedAt: ping.at, exitCode: ping.exitCode });
+  run.durationMs = ping.durationMs ?? (run.startedAt === null ? null : Math.max(0, ping.at - run.startedAt));
+  if (!row) return;
+  if (row.startedAt === null) changeRow(ledger, row, { startedAt: run.startedAt ?? startOf(ping) });
+  if (verdict === 'success') succeed(ledger, ping, run, row);
+  else fail(ledger, ping, run, row, before === 'success');
+}
+
+const startOf = (ping: Ping): Instant => ping.at - Math.max(0, ping.durationMs ?? 0);
+
+function succeed(ledger: Ledger, ping: Ping, run: Run, row: Row): void {
+  changeRow(ledger, row, { completions: row.completions + 1 });
+  if (row.state !== 'skipped' && !isCompleted(row.state)) {
+    const state = endOf(ping.at, run.startedAt, rowTerms(ledger, row));
+    complete(ledger, row, run, state, ping);
+  }
+  if (row.completions > row.standsFor && callsDuplicate(ledger, ping)) joinDuplicate(ledger, row, ping.at);
+}
+
+function complete(ledger: Ledger, row: Row, run: Run, state: 'on_time' | 'late' | 'expired', ping: Ping): void {
+  const wasOpen = isOpen(row.state);
+  changeRow(ledger, row, {
+    state,
+    reason: null,
+    settledAt: ping.at,
+    completedAt: ping.at,
+    durationMs: run.durationMs,
+    completedBy: run,
+    wanted: false,
+    checkAt: null,
+  });
+  if (state === 'expired') join(ledger, row, 'expired', ping.at);
+  coverEarlier(ledger, row, ping.arrival);
+  if (wasOpen) anchorHeartbeat(ledger, ping.at);
+}
+
+function callsDuplicate(ledger: Ledger, ping: Ping): boolean {
+  if (ledger.settings.duplicates !== 'alert' || isHeartbeat(ledger) || inPause(ledger, ping.at)) return false;
+  return !ledger.silences.some(({ kind, after, until }) => kind === 'blind' && after < ping.at && ping.at <= until);
+}
+
+/** A failure: the word on an occurrence nobody completed, or the last word of the run that completed it (rule 12). */
+function fail(ledger: Ledger, ping: Ping, run: Run, row: Row, overturns: boolean): void {
+  if (overturns) changeRow(ledger, row, { completions: row.completions - 1 });
+  if (row.state === 'skipped') return;
+  if (isCompleted(row.state)) {
+    const completing = completingRun(ledger, row);
+    if (completing !== run) {
+      if (run.rid !== null || completing === null || completing.rid !== null) return;
+      completing.verdict = 'fail';
+      ledger.changedRuns.add(completing);
+      changeRow(ledger, row, { completions: row.completions - 1 });
+    }
+  }
+  const wasOpen = isOpen(row.state);
+  const settledAt = row.state === 'failed' ? row.settledAt : ping.at;
+  changeRow(ledger, row, {
+    state: 'failed',
+    reason: null,
+    settledAt,
+    completedAt: null,
+    completedBy: null,
+    checkAt: null,
+  });
+  judgeWanted(ledger, row, ping.arrival);
+  join(ledger, row, 'failed', ping.at);
+  if (wasOpen) anchorHeartbeat(ledger, ping.at);
+}
+
+function completingRun(ledger: Ledger, row: Row): Run | null {
+  const { completedBy } = row;
+  if (completedBy === null || typeof completedBy !== 'number') return completedBy;
+  return ledger.runs.find((run) => run.id === completedBy) ?? null;
+}
+
+/** Other deadlines and another policy, from `at` on; what is settled stays. The job has been advanced to `at`. */
+export function applySettings(ledger: Ledger, settings: Settings, at: Instant): void {
+  ledger.settings = settings;
+  if (ledger.pausedAt !== null) return;
+  for (const row of byDue(ledger)) {
+    judge(ledger, row, at);
+    endIncidents(ledger, at);
+  }
+  endIncidents(ledger, at);
+}
+
+const byDue = (ledger: Ledger): Row[] => [...ledger.rows.values()].sort((a, b) => a.scheduledFor - b.scheduledFor);
+
+/**
+ * A new schedule version, from `at` on (DESIGN section 2, "Edits never invent the past"). Call before applySettings. What is
+ * expected closes as skipped, except where the new schedules are due too.
+ */
+export function applyVersion(ledger: Ledger, version: Omit<Version, 'startsAfter' | 'endsAt'>, at: Instant): void {
+  recordDue(ledger, at);
+  const old = currentVersion(ledger);
+  old.endsAt = at;
+  ledger.versions.push({ ...version, startsAfter: at, endsAt: null });
+  for (const row of byDue(ledger)) {
+    if (row.state !== 'expected' || version.timetable?.previous(row.scheduledFor + 1)?.at === row.scheduledFor)
+      continue;
+    changeRow(ledger, row, {
+      state: 'skipped',
+      reason: 'schedule_changed',
+      settledAt: at,
+      wanted: false,
+      checkAt: null,
+    });
+  }
+  ledger.nextUnrecorded = null;
+  if (version.periodMs === null) ledger.nextUnrecorded = nextDue(ledger, at);
+  else anchorHeartbeat(ledger, at);
+  endIncidents(ledger, at);
+}
+
+/** Rows for what is due by `at` and still within its grace: an edit or a pause has to say what became of it. */
+function recordDue(ledger: Ledger, at: Instant): void {
+  while (ledger.nextUnrecorded !== null && (ledger.nextUnrecorded <= at || isHeartbeat(ledger))) {
+    const due = ledger.nextUnrecorded;
+    const fresh = !ledger.rows.has(due);
+    const row = rowAt(ledger, due, at);
+    ledger.nextUnrecorded = isHeartbeat(ledger) ? null : nextDue(ledger, due);
+    if (fresh && ledger.pausedAt === null) judge(ledger, row, at);
+  }
+}
+
+/** Pauses the job at `at`, to which it has been advanced (rule 29). Again: no change. */
+export function applyPause(ledger: Ledger, at: Instant): void {
+  if (ledger.pausedAt !== null) return;
+  recordDue(ledger, at);
+  endAllSilently(ledger, at);
+  for (const row of byDue(ledger)) {
+    const stays = row.state === 'running' || (row.state === 'overdue' && ledger.settings.missedRuns === 'catch_up');
+    if (!isOpen(row.state) || stays) continue;
+    changeRow(ledger, row, { state: 'skipped', reason: 'paused', settledAt: at, wanted: false, checkAt: null });
+  }
+  ledger.pausedAt = at;
+}
+
+/** Resumes the job: what lived on is judged as of its own instants, and what is then past its deadline opens anew. */
+export function applyResume(ledger: Ledger, at: Instant): void {
+  if (ledger.pausedAt === null) return;
+  ledger.pauses.push({ after: ledger.pausedAt, until: at });
+  ledger.pausedAt = null;
+  ledger.quiet = true;
+  for (const row of byDue(ledger)) if (isOpen(row.state)) catchUp(ledger, row, at);
+  ledger.quiet = false;
+  for (const row of byDue(ledger)) {
+    if (isOpen(row.state)) judge(ledger, row, at);
+    else if (row.state === 'failed' && row.wanted) join(ledger, row, 'failed', at);
+  }
+  if (isHeartbeat(ledger)) {
+    const open = openRow(ledger);
+    ledger.nextUnrecorded = null;
+    if (!open) anchorHeartbeat(ledger, at);
+  }
+  endIncidents(ledger, at);
+}
+
+/** One row through a pause: its own check instants in order; due inside the pause and not running, it was skipped. */
+function catchUp(ledger: Ledger, row: Row, at: Instant): void {
+  if (inPause(ledger, row.scheduledFor) && row.scheduledFor <= at && row.state !== 'running') {
+    changeRow(ledger, row, {
+      state: 'skipped',
+      reason: 'paused',
+      settledAt: row.scheduledFor,
+      wanted: false,
+      checkAt: null,
+    });
+    return;
+  }
+  while (isOpen(row.state) && row.checkAt !== null && row.checkAt <= at) judge(ledger, row, row.checkAt);
+}
+
+/** A person's word. `on_time` is a completion, for what it covers. False: not an instant of this ledger. */
+export function applyDecision(
+  ledger: Ledger,
+  scheduledFor: Instant,
+  decision: { readonly state: 'skipped' | 'on_time'; readonly note: string },
+  at: Instant,
+): boolean {
+  const isNext = ledger.nextUnrecorded === scheduledFor;
+  if (!ledger.rows.has(scheduledFor) && !dueAt(ledger, scheduledFor) && !isNext) return false;
+  const row = rowAt(ledger, scheduledFor, at);
+  if (isHeartbeat(ledger) && isNext) ledger.nextUnrecorded = null;
+  const wasOpen = isOpen(row.state);
+  const { note, state } = decision;
+  changeRow(ledger, row, { state, reason: 'operator', note, settledAt: at, wanted: false, checkAt: null });
+  if (state === 'on_time') coverEarlier(ledger, row, at);
+  if (wasOpen) anchorHeartbeat(ledger, floorToSecond(at));
+  endIncidents(ledger, at);
+  return true;
+}

@@ -1,0 +1,154 @@
+import { type Incident, type Ledger, newestVerdict, type Row } from './ledger.ts';
+import type { IncidentKind } from './message.ts';
+import { endedWell, isOpen } from './occurrence.ts';
+import type { Instant } from './time.ts';
+
+/** What a member of an incident needs for the incident to stay (docs/ledger.md, rule 36). */
+function inTrouble(row: Row, kind: IncidentKind): boolean {
+  if (kind === 'not_started') return isOpen(row.state) && row.startedAt === null;
+  return row.state === 'overdue' || row.state === 'running' || row.wanted;
+}
+
+/** The open incident, of the six kinds that exclude each other, that the occurrence is in. */
+export function incidentOf(ledger: Ledger, row: Row): Incident | null {
+  if (row.incidentId === null) return null;
+  for (const incident of ledger.incidents.values()) if (incident.id === row.incidentId) return incident;
+  return null;
+}
+
+/** Applies a change to a row and keeps the counts of its incident right. Every write to a row goes through here. */
+export function changeRow(ledger: Ledger, row: Row, change: Partial<Row>): void {
+  const incident = incidentOf(ledger, row);
+  const before = incident !== null && inTrouble(row, incident.kind);
+  Object.assign(row, change);
+  ledger.changed.add(row);
+  if (!incident) return;
+  const after = inTrouble(row, incident.kind);
+  if (before === after) return;
+  incident.troubledCount += after ? 1 : -1;
+  ledger.changedIncidents.add(incident);
+}
+
+/** The occurrence joins the incident of that kind, which opens if it is not open; it leaves the one it was in. */
+export function join(ledger: Ledger, row: Row, kind: IncidentKind, at: Instant): void {
+  if (ledger.quiet || ledger.pausedAt !== null) return;
+  const from = incidentOf(ledger, row);
+  if (from?.kind === kind) return;
+  if (from) leave(ledger, row, from, at);
+  const incident = ledger.incidents.get(kind) ?? open(ledger, kind, at);
+  row.incidentId = incident.id;
+  ledger.changed.add(row);
+  addMember(ledger, incident, row);
+  if (inTrouble(row, kind)) incident.troubledCount += 1;
+  tell(ledger, incident, row.scheduledFor, at, from?.kind ?? null);
+}
+
+/** A duplicate stands beside the other kinds; an occurrence joins it once. */
+export function joinDuplicate(ledger: Ledger, row: Row, at: Instant): void {
+  if (row.doubled) return;
+  changeRow(ledger, row, { doubled: true });
+  const incident = ledger.incidents.get('duplicate') ?? open(ledger, 'duplicate', at);
+  addMember(ledger, incident, row);
+  tell(ledger, incident, row.scheduledFor, at, null);
+}
+
+/** An off-schedule run of a job that asks to hear of it. */
+export function noteUnscheduled(ledger: Ledger, at: Instant): void {
+  if (ledger.settings.unscheduled !== 'alert' || ledger.pausedAt !== null) return;
+  const known = ledger.incidents.get('unscheduled');
+  const incident = known ?? open(ledger, 'unscheduled', at);
+  incident.lastRunAt = Math.max(incident.lastRunAt ?? at, at);
+  ledger.changedIncidents.add(incident);
+  if (!known) tell(ledger, incident, null, at, null);
+}
+
+function open(ledger: Ledger, kind: IncidentKind, at: Instant): Incident {
+  ledger.newIds -= 1;
+  const incident: Incident = {
+    id: ledger.newIds,
+    kind,
+    openedAt: at,
+    resolvedAt: null,
+    silent: false,
+    events: 0,
+    lastTold: null,
+    lastRunAt: null,
+    occurrenceCount: 0,
+    troubledCount: 0,
+    detail: null,
+  };
+  ledger.incidents.set(kind, incident);
+  return incident;
+}
+
+function addMember(ledger: Ledger, incident: Incident, row: Row): void {
+  incident.occurrenceCount += 1;
+  ledger.members.push({ incident, scheduledFor: row.scheduledFor, moved: false });
+  ledger.changedIncidents.add(incident);
+}
+
+/** The opening is told; a joining one only if something between it and the last one told ended well. */
+function tell(
+  ledger: Ledger,
+  incident: Incident,
+  first: Instant | null,
+  at: Instant,
+  before: IncidentKind | null,
+): void {
+  const opening = incident.events === 0;
+  if (!opening && !(first !== null && incident.lastTold !== null && wellBetween(ledger, incident.lastTold, first))) {
+    return;
+  }
+  incident.events += 1;
+  incident.lastTold = first;
+  const type = opening ? 'opened' : 'reminded';
+  ledger.events.push({ incident, number: incident.events, type, at, first, before });
+}
+
+function wellBetween(ledger: Ledger, a: Instant, b: Instant): boolean {
+  const [low, high] = a < b ? [a, b] : [b, a];
+  for (const row of ledger.rows.values()) {
+    if (row.scheduledFor > low && row.scheduledFor < high && endedWell(row.state)) return true;
+  }
+  return ledger.wells.some((well) => well > low && well < high && !ledger.rows.has(well));
+}
+
+function leave(ledger: Ledger, row: Row, from: Incident, at: Instant): void {
+  if (inTrouble(row, from.kind)) from.troubledCount -= 1;
+  from.occurrenceCount -= 1;
+  row.incidentId = null;
+  ledger.members.push({ incident: from, scheduledFor: row.scheduledFor, moved: true });
+  ledger.changed.add(row);
+  ledger.changedIncidents.add(from);
+  if (from.occurrenceCount === 0) end(ledger, from, at, true);
+}
+
+/** Ends an incident; silently: no event (paused, or left empty). */
+export function end(ledger: Ledger, incident: Incident, at: Instant, silent: boolean): void {
+  incident.resolvedAt = at;
+  incident.silent = silent;
+  ledger.incidents.delete(incident.kind);
+  ledger.changedIncidents.add(incident);
+  if (silent) return;
+  incident.events += 1;
+  ledger.events.push({ incident, number: incident.events, type: 'resolved', at, first: null, before: null });
+}
+
+/** Ends every incident whose occurrences are out of trouble and whose job's newest verdict is well (rule 37). */
+export function endIncidents(ledger: Ledger, at: Instant): void {
+  if (ledger.incidents.size === 0 || ledger.quiet) return;
+  const newest = newestVerdict(ledger);
+  for (const incident of [...ledger.incidents.values()]) {
+    if (incident.kind === 'schedule_error' || incident.troubledCount > 0) continue;
+    if (isOver(incident, newest)) end(ledger, incident, at, false);
+  }
+}
+
+function isOver(incident: Incident, newest: Row | null): boolean {
+  if (incident.kind === 'unscheduled') {
+    return newest !== null && newest.scheduledFor > (incident.lastRunAt ?? 0) && endedWell(newest.state);
+  }
+  if (!newest) return true;
+  if (!endedWell(newest.state)) return false;
+  return incident.kind !== 'duplicate' || newest.completions <= newest.standsFor;
+}

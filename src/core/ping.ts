@@ -1,0 +1,239 @@
+import { type KeySpelling, keyCandidates } from './key.ts';
+import {
+  currentVersion,
+  dueAt,
+  followingInstant,
+  isHeartbeat,
+  type Ledger,
+  latestInstant,
+  openRow,
+  type Row,
+  rowTerms,
+  termsAt,
+  versionOf,
+} from './ledger.ts';
+import { inProgress, isCompleted, isFinished, RUN_MEMORY_MS, type Run } from './occurrence.ts';
+import { floorToSecond, type Instant } from './time.ts';
+
+export type PingKind = 'start' | 'success' | 'fail' | 'log';
+
+/** By which rule a ping found its occurrence (DESIGN section 3); `unmatched` and `deferred` are said by the engine. */
+export type MatchRule = 'key' | 'rid' | 'running' | 'current' | 'again' | 'off_schedule' | 'retry';
+
+/** A ping as the ledger sees it. `at` is its own instant, `arrival` when it came; both on the database's clock. */
+export type Ping = {
+  readonly kind: PingKind;
+  readonly exitCode: number | null;
+  readonly arrival: Instant;
+  readonly at: Instant;
+  readonly ownAt: Instant | null;
+  readonly rid: string | null;
+  /** rid:… or src:…, what a retry and a reordered start are looked for in. */
+  readonly thread: string;
+  readonly key: KeySpelling | null;
+  readonly fingerprint: string;
+  readonly durationMs: number | null;
+};
+
+export type Match =
+  | { readonly rule: 'retry'; readonly scheduledFor: Instant | null; readonly run: Run | null }
+  | {
+      readonly rule: Exclude<MatchRule, 'retry'>;
+      /** null: off schedule. */
+      readonly scheduledFor: Instant | null;
+      /** The run it belongs to; null: it begins one, or is one of its own. */
+      readonly run: Run | null;
+      /** A start that came after the end of its run: changes nothing. */
+      readonly reordered?: true;
+    }
+  | { readonly rule: 'none'; readonly reason: string };
+
+const NAMED_RETRY_MS = 24 * 3_600_000;
+const UNNAMED_RETRY_MS = 2 * 60_000;
+
+/** Which occurrence and which run a ping is about, by the first rule that applies. */
+export function matchPing(ledger: Ledger, ping: Ping): Match {
+  const retried = retryOf(ledger, ping);
+  if (retried) return retried;
+  if (isHeartbeat(ledger)) return matchHeartbeat(ledger, ping);
+  if (ping.key) return matchKey(ledger, ping, ping.key);
+  if (ping.rid !== null) return matchRid(ledger, ping) ?? matchClock(ledger, ping);
+  const late = reorderedStart(ledger, ping);
+  if (late) return { rule: 'running', scheduledFor: late.scheduledFor, run: late, reordered: true };
+  if (ping.kind === 'success' || ping.kind === 'fail') {
+    const run = latestUnnamed(ledger, ping.at);
+    if (run) return { rule: 'running', scheduledFor: run.scheduledFor, run };
+  }
+  return matchClock(ledger, ping);
+}
+
+function retryOf(ledger: Ledger, ping: Ping): Match | null {
+  const last = ledger.threads.get(ping.thread)?.last;
+  if (!last || last.fingerprint !== ping.fingerprint) return null;
+  if (ping.arrival - last.receivedAt >= retryWindow(ledger, ping)) return null;
+  return { rule: 'retry', scheduledFor: last.scheduledFor, run: last.run };
+}
+
+/** Named: 24 h. Unnamed: 2 minutes and half the gap between the neighbouring due instants; heartbeats have none. */
+function retryWindow(ledger: Ledger, ping: Ping): number {
+  if (ping.rid !== null) return NAMED_RETRY_MS;
+  if (isHeartbeat(ledger)) return 0;
+  const before = latestInstant(ledger, ping.at);
+  const after = followingInstant(ledger, ping.at);
+  const gap = before === null || after === null ? Number.POSITIVE_INFINITY : after - before;
+  return Math.min(UNNAMED_RETRY_MS, gap / 2);
+}
+
+/** A start that lost the race against the end of its own run. */
+function reorderedStart(ledger: Ledger, ping: Ping): Run | null {
+  const run = ledger.threads.get(ping.thread)?.run;
+  if (ping.kind !== 'start' || !run || run.endedAt === null || run.startedAt !== null) return null;
+  return ping.arrival - run.heardAt < retryWindow(ledger, ping) ? run : null;
+}
+
+function latestUnnamed(ledger: Ledger, at: Instant, of?: Instant): Run | null {
+  let latest: Run | null = null;
+  for (const run of ledger.runs) {
+    if (run.rid !== null || run.endedAt !== null || !inProgress(run, ledger.settings, at)) continue;
+    if (of !== undefined && run.scheduledFor !== of) continue;
+    if (!latest || (run.startedAt ?? 0) >= (latest.startedAt ?? 0)) latest = run;
+  }
+  return latest;
+}
+
+/** The instants a key may mean, in the zone of the version in force there. */
+export function keyInstants(ledger: Ledger, key: KeySpelling): Instant[] {
+  const found = new Set<Instant>();
+  for (const version of ledger.versions) {
+    const candidates = keyCandidates(key, version.zone);
+    const instants =
+      'instants' in candidates ? candidates.instants : [...instantsIn(ledger, candidates.after, candidates.until)];
+    for (const at of instants) if (ledger.rows.has(at) || dueAt(ledger, at)) found.add(at);
+  }
+  return [...found].sort((a, b) => a - b);
+}
+
+/** Instants of the ledger in (after, until], at most two: a date names an occurrence only if it has just one. */
+function* instantsIn(ledger: Ledger, after: Instant, until: Instant): Generator<Instant> {
+  let count = 0;
+  for (let at = followingInstant(ledger, after); at !== null && at <= until && count < 2; count += 1) {
+    yield at;
+    at = followingInstant(ledger, at);
+  }
+}
+
+function matchKey(ledger: Ledger, ping: Ping, key: KeySpelling): Match {
+  const instants = keyInstants(ledger, key);
+  const open = instants.find((at) => !isCompleted(ledger.rows.get(at)?.state ?? 'expected'));
+  const at = key.kind === 'date' && instants.length > 1 ? undefined : (open ?? instants[0]);
+  if (at === undefined) {
+    const reason = instants.length > 1 ? 'this date has more than one occurrence' : 'no occurrence has this key';
+    return { rule: 'none', reason };
+  }
+  const version = dueAt(ledger, at)?.version ?? currentVersion(ledger);
+  const row = ledger.rows.get(at);
+  const { opensAt } = row ? rowTerms(ledger, row) : termsAt(ledger, at, version);
+  if (opensAt > ping.arrival) return { rule: 'none', reason: 'this occurrence is not open yet' };
+  return { rule: 'key', scheduledFor: at, run: keyedRun(ledger, ping, at) };
+}
+
+function keyedRun(ledger: Ledger, ping: Ping, at: Instant): Run | null {
+  if (ping.rid === null) return ping.kind === 'start' ? null : latestUnnamed(ledger, ping.at, at);
+  const run = ledger.threads.get(ping.thread)?.run;
+  return run && run.scheduledFor === at && isKnown(ledger, run, ping) ? run : null;
+}
+
+const isKnown = (ledger: Ledger, run: Run, ping: Ping): boolean =>
+  ping.arrival - run.heardAt < RUN_MEMORY_MS || inProgress(run, ledger.settings, ping.at);
+
+function matchRid(ledger: Ledger, ping: Ping): Match | null {
+  const run = ledger.threads.get(ping.thread)?.run;
+  if (!run || !isKnown(ledger, run, ping)) return null;
+  if (run.endedAt !== null && ping.ownAt === null) {
+    const latest = latestInstant(ledger, ping.at);
+    if (latest !== null && latest > (run.scheduledFor ?? run.endedAt)) {
+      ledger.constantRid = true;
+      return null;
+    }
+  }
+  const reordered = ping.kind === 'start' && run.endedAt !== null && run.startedAt === null;
+  return { rule: 'rid', scheduledFor: run.scheduledFor, run, ...(reordered ? { reordered } : {}) };
+}
+
+/** Rules 4 and 5: the clock alone says what the ping is about. */
+function matchClock(ledger: Ledger, ping: Ping): Match {
+  const c = latestInstant(ledger, ping.at);
+  const n = followingInstant(ledger, ping.at);
+  const candidate = n !== null && opensBy(ledger, n, ping.at) && isOver(ledger, c, ping.at) ? n : c;
+  if (candidate === null) return { rule: 'off_schedule', scheduledFor: null, run: null };
+  if (!isFinishedAt(ledger, candidate)) return { rule: 'current', scheduledFor: candidate, run: null };
+  if (candidate === n || isNearer(ledger, candidate, n, ping.at)) {
+    return { rule: 'again', scheduledFor: candidate, run: null };
+  }
+  return { rule: 'off_schedule', scheduledFor: null, run: null };
+}
+
+function opensBy(ledger: Ledger, due: Instant, at: Instant): boolean {
+  const row = ledger.rows.get(due);
+  const version = dueAt(ledger, due)?.version ?? currentVersion(ledger);
+  return (row ? rowTerms(ledger, row) : termsAt(ledger, due, version)).opensAt <= at;
+}
+
+const isFinishedAt = (ledger: Ledger, due: Instant): boolean => {
+  const row = ledger.rows.get(due);
+  if (row) return isFinished(row.state);
+  return ledger.pausedAt !== null && due > ledger.pausedAt;
+};
+
+function isOver(ledger: Ledger, c: Instant | null, at: Instant): boolean {
+  if (c === null || isFinishedAt(ledger, c)) return true;
+  const version = dueAt(ledger, c)?.version ?? currentVersion(ledger);
+  return at >= termsAt(ledger, c, version).graceEnd;
+}
+
+function isNearer(ledger: Ledger, c: Instant, n: Instant | null, at: Instant): boolean {
+  if (n === null) return true;
+  const done = ledger.rows.get(c)?.completedAt ?? c;
+  return Math.abs(at - done) < Math.abs(n - at);
+}
+
+/** A heartbeat's pings are about its one open occurrence; an end in or before the anchor's second about an earlier one. */
+function matchHeartbeat(ledger: Ledger, ping: Ping): Match {
+  const run = heartbeatRun(ledger, ping);
+  const rule = run ? (ping.rid === null ? 'running' : 'rid') : 'current';
+  const open = openRow(ledger)?.scheduledFor ?? ledger.nextUnrecorded;
+  const earlier =
+    ping.kind === 'success' || ping.kind === 'fail' || open === null ? earlierOf(ledger, ping, open) : null;
+  if (earlier)
+    return {
+      rule: run?.scheduledFor === earlier.scheduledFor ? rule : 'again',
+      scheduledFor: earlier.scheduledFor,
+      run,
+    };
+  if (open === null) return { rule: 'off_schedule', scheduledFor: null, run };
+  return { rule, scheduledFor: open, run };
+}
+
+function heartbeatRun(ledger: Ledger, ping: Ping): Run | null {
+  const run = ping.rid === null ? latestUnnamed(ledger, ping.at) : (ledger.threads.get(ping.thread)?.run ?? null);
+  if (!run || (ping.rid === null && ping.kind !== 'success' && ping.kind !== 'fail')) return null;
+  if (run.endedAt !== null || (ping.rid !== null && !isKnown(ledger, run, ping))) return null;
+  return run;
+}
+
+/** The occurrence that was open at the ping's instant, where the open one was anchored only in that second or later. */
+function earlierOf(ledger: Ledger, ping: Ping, open: Instant | null): Row | null {
+  const second = floorToSecond(ping.at);
+  const anchor = open === null ? Number.POSITIVE_INFINITY : anchorOf(ledger, open);
+  if (second > anchor) return null;
+  const settled = [...ledger.rows.values()].filter((row) => row.settledAt !== null);
+  settled.sort((a, b) => a.scheduledFor - b.scheduledFor);
+  const then = settled.find((row) => floorToSecond(row.settledAt ?? 0) >= second);
+  return then ?? (second < anchor ? settled.at(-1) : null) ?? null;
+}
+
+function anchorOf(ledger: Ledger, due: Instant): Instant {
+  const row = ledger.rows.get(due);
+  const version = row ? versionOf(ledger, row.version) : currentVersion(ledger);
+  return due - (version.periodMs ?? 0);
+}

@@ -1,0 +1,142 @@
+import { formatKey } from '../core/key.ts';
+import { inProgress, type State } from '../core/occurrence.ts';
+import type { Instant, Result } from '../core/time.ts';
+import { UTC_TABLE, type Zone, zoneOf } from '../core/zone.ts';
+import type { Tx } from '../store/database.ts';
+import { readPauses, readVersions, type StoredJob } from '../store/jobs.ts';
+import {
+  type OccurrenceWindow,
+  pageOfOccurrences,
+  recordedAmong,
+  type StoredOccurrence,
+  unendedRuns,
+} from '../store/reading.ts';
+import { type ClockLedger, clockLedger, clockOccurrences, type ClockOccurrence } from './reading-clock.ts';
+
+/** Where readers find zones by name. */
+export type ZoneSource = { get(name: string): Result<Zone> };
+
+/** One occurrence as the API shows it, whether it has a row or only the clock knows it. */
+export type OccurrenceReading = {
+  readonly key: string;
+  readonly scheduledFor: Instant;
+  readonly state: State;
+  readonly reason: string | null;
+  readonly owed: boolean;
+  readonly completions: number;
+  readonly standsFor: number;
+  readonly startedAt: Instant | null;
+  readonly completedAt: Instant | null;
+  readonly durationMs: number | null;
+  /** A key. */
+  readonly coveredBy: string | null;
+  readonly matchedBy: string | null;
+  readonly note: string | null;
+};
+
+/** A job with what its ledger is read by. */
+export type ReadableJob = { readonly stored: StoredJob; readonly clock: ClockLedger };
+
+/** Loads what reading the ledger of a job takes. */
+export async function readableJob(tx: Tx, stored: StoredJob, zones: ZoneSource): Promise<ReadableJob> {
+  const versions = await readVersions(tx, stored.id);
+  const pauses = stored.nextUnrecorded === null ? [] : await readPauses(tx, stored.id, stored.nextUnrecorded);
+  return { stored, clock: clockLedger(stored.nextUnrecorded, versions, pauses, (name) => zoneNamed(zones, name)) };
+}
+
+/** The zone of this name. One that a newer tz database has lost must not keep a ledger from being read: then UTC. */
+export function zoneNamed(zones: ZoneSource, name: string): Zone {
+  const zone = zones.get(name);
+  return zone.ok ? zone.value : zoneOf(UTC_TABLE);
+}
+
+/**
+ * The occurrences of a window, newest first, at most `limit`: rows and what only the clock knows, each instant once.
+ * Expands no more than it shows, so a minutely job over a year costs what a page costs.
+ */
+export async function listOccurrences(
+  tx: Tx,
+  job: ReadableJob,
+  window: OccurrenceWindow,
+  { limit, zones }: { readonly limit: number; readonly zones: ZoneSource },
+): Promise<readonly OccurrenceReading[]> {
+  // What has no row is looked up first: a row written in between then appears as a row, and never not at all.
+  const fromClock = await unrecorded(tx, job, window, limit);
+  const rows = await pageOfOccurrences(tx, job.stored.id, window, limit);
+  const recorded = new Set(rows.map(({ scheduledFor }) => scheduledFor));
+  const page = [
+    ...(await withOwed(tx, job, rows, zones)),
+    ...fromClock.filter(({ at }) => !recorded.has(at)).map(readingOfClock),
+  ];
+  return page.sort((a, b) => b.scheduledFor - a.scheduledFor).slice(0, limit);
+}
+
+async function unrecorded(
+  tx: Tx,
+  { stored, clock }: ReadableJob,
+  window: OccurrenceWindow,
+  limit: number,
+): Promise<readonly ClockOccurrence[]> {
+  const found: ClockOccurrence[] = [];
+  const source = clockOccurrences(clock, window, tx.now);
+  while (found.length < limit) {
+    const candidates = take(source, limit);
+    if (candidates.length === 0) break;
+    const recorded = await recordedAmong(
+      tx,
+      stored.id,
+      candidates.map(({ at }) => at),
+    );
+    found.push(...candidates.filter(({ at }) => !recorded.has(at)));
+  }
+  return found.slice(0, limit);
+}
+
+function take<T>(source: Iterator<T>, count: number): T[] {
+  const taken: T[] = [];
+  while (taken.length < count) {
+    const one = source.next();
+    if (one.done) break;
+    taken.push(one.value);
+  }
+  return taken;
+}
+
+/** Rows as readings; owed is what the policy wants and no run is at work on now. */
+export async function withOwed(
+  tx: Tx,
+  { stored }: ReadableJob,
+  rows: readonly StoredOccurrence[],
+  zones: ZoneSource,
+): Promise<readonly OccurrenceReading[]> {
+  const wanted = rows.filter((row) => row.wanted).map(({ scheduledFor }) => scheduledFor);
+  const runs = await unendedRuns(tx, stored.id, wanted);
+  const atWork = new Set(
+    runs.filter((run) => inProgress(run, stored.definition, tx.now)).map(({ scheduledFor }) => scheduledFor),
+  );
+  return rows.map(({ zone, wanted: isWanted, coveredBy, coveredByZone, ...row }) => ({
+    ...row,
+    key: formatKey(row.scheduledFor, zoneNamed(zones, zone)),
+    owed: isWanted && !atWork.has(row.scheduledFor),
+    coveredBy: coveredBy === null ? null : formatKey(coveredBy, zoneNamed(zones, coveredByZone ?? zone)),
+  }));
+}
+
+/** An occurrence that has no row as the reader sees it. */
+export function readingOfClock({ at, zone, standsFor, state, reason }: ClockOccurrence): OccurrenceReading {
+  return {
+    key: formatKey(at, zone),
+    scheduledFor: at,
+    state,
+    reason,
+    owed: false,
+    completions: 0,
+    standsFor,
+    startedAt: null,
+    completedAt: null,
+    durationMs: null,
+    coveredBy: null,
+    matchedBy: null,
+    note: null,
+  };
+}

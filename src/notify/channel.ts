@@ -1,0 +1,102 @@
+import type { IncidentMessage, MessageJob, MessageOccurrence, NoticeMessage } from '../core/message.ts';
+import type { FieldError } from '../core/schedule.ts';
+import type { Instant, Result } from '../core/time.ts';
+import type { Zone } from '../core/zone.ts';
+
+/** What every channel may know about this installation. One per process: pools of connections hang on its identity. */
+export type ChannelContext = {
+  readonly publicUrl: string;
+  /** CIDRs that channels may reach although they are private (OUTBOUND_ALLOW). */
+  readonly outboundAllow: readonly string[];
+  readonly smtpUrl: string | null;
+  readonly mailFrom: string | null;
+  readonly zones: { get(name: string): Result<Zone> };
+};
+
+/** An occurrence in a notice, which may be about many jobs. */
+export type NoticeOccurrence = MessageOccurrence & { readonly job: MessageJob };
+
+/** A notice with the occurrences it is about for this channel: at most 1,000 of `occurrenceCount`. */
+export type NoticeEvent = NoticeMessage & {
+  readonly occurrences: readonly NoticeOccurrence[];
+  readonly occurrenceCount: number;
+};
+
+export type BatchEvent = IncidentMessage | NoticeEvent;
+
+/** One message to one channel: everything that waited for it, in order. */
+export type Batch = {
+  /** Equal on every attempt: by it a receiver spots a repeat. */
+  readonly id: string;
+  /** When this attempt began, on the database's clock. */
+  readonly sentAt: Instant;
+  /** Id of the message that told these incidents first, if one did and it was the same for all of them. */
+  readonly inReplyTo: string | null;
+  readonly events: readonly BatchEvent[];
+};
+
+export type Delivery =
+  | { readonly outcome: 'delivered' }
+  | {
+      readonly outcome: 'retry';
+      readonly reason: string;
+      /** The receiver asked to be left alone this long. */
+      readonly retryAfterMs?: number;
+      /** The receiver may have it nevertheless: the next attempt must be the same message, with nothing added. */
+      readonly uncertain?: boolean;
+    }
+  | {
+      readonly outcome: 'rejected';
+      readonly reason: string;
+      /** No later message will get through either: the channel itself is gone. */
+      readonly permanent: boolean;
+    };
+
+/** Settings of one channel, opened. `send` returns every refusal and trouble as a Delivery; it throws only for bugs. */
+export type Channel = {
+  send(batch: Batch, signal: AbortSignal): Promise<Delivery>;
+};
+
+/** The stored settings of a channel: the fields of its kind. */
+export type Settings = Readonly<Record<string, string>>;
+
+export type ChannelField = {
+  readonly name: string;
+  readonly label: string;
+  /** Never read back. */
+  readonly secret: boolean;
+  readonly required: boolean;
+};
+
+export type ParsedSettings =
+  | { readonly ok: true; readonly value: Settings }
+  | { readonly ok: false; readonly errors: readonly FieldError[] };
+
+/** One way of telling people. A kind is one file and one line in registry.ts. */
+export type ChannelKind = {
+  readonly label: string;
+  readonly fields: readonly ChannelField[];
+  /** Checks what a person gave (strings under the names of `fields`, required ones present); may resolve names. */
+  parse(given: Settings, context: ChannelContext): Promise<ParsedSettings>;
+  /** Makes stored settings usable; refuses what this installation cannot do now. */
+  open(settings: Settings, context: ChannelContext): Result<Channel>;
+  /** What may be read back. */
+  redact(settings: Settings): Settings;
+  /** Gives up what `open` holds for this context. */
+  close?(context: ChannelContext): Promise<void>;
+};
+
+export function delivered(): Delivery {
+  return { outcome: 'delivered' };
+}
+
+export function retry(
+  reason: string,
+  options: { readonly retryAfterMs?: number; readonly uncertain?: boolean } = {},
+): Delivery {
+  return { outcome: 'retry', reason, ...options };
+}
+
+export function rejected(reason: string, { permanent = false }: { readonly permanent?: boolean } = {}): Delivery {
+  return { outcome: 'rejected', reason, permanent };
+}

@@ -1,0 +1,227 @@
+import { createTransport } from 'nodemailer';
+import { parsed, type Result, refused } from '../core/time.ts';
+import {
+  type Batch,
+  type Channel,
+  type ChannelContext,
+  type ChannelKind,
+  type Delivery,
+  delivered,
+  rejected,
+  retry,
+} from './channel.ts';
+import { ATTEMPT_MS } from './outbound.ts';
+import { plain } from './phrases.ts';
+import { type Story, type Wording, wording } from './wording.ts';
+
+const ONE_ADDRESS = 'write one plain address, such as ops@example.org: no name, quotes, commas, brackets or lists';
+
+/** E-mail: one recipient a channel, so that one bad address never touches another. */
+export const email: ChannelKind = {
+  label: 'E-mail',
+  fields: [{ name: 'to', label: 'Address', secret: false, required: true }],
+  async parse({ to = '' }, context) {
+    const sender = senderOf(context);
+    const message = sender.ok ? ONE_ADDRESS : sender.reason;
+    return sender.ok && isPlainAddress(to)
+      ? { ok: true, value: { to } }
+      : { ok: false, errors: [{ path: sender.ok ? 'to' : 'kind', message }] };
+  },
+  open({ to = '' }, context): Result<Channel> {
+    const sender = senderOf(context);
+    if (!sender.ok) return sender;
+    if (!isPlainAddress(to)) return refused(ONE_ADDRESS);
+    const pool = poolFor(context, sender.value.smtpUrl);
+    return parsed({ send: (batch, signal) => sendMail(pool, mailOf(batch, to, sender.value.from, context), signal) });
+  },
+  redact: ({ to = '' }) => ({ to }),
+  async close(context) {
+    pools.get(context)?.close();
+    pools.delete(context);
+  },
+};
+
+/**
+ * An addr-spec without quoting, comments or groups: parsers disagree about everything beyond it, and a disagreement
+ * sends mail elsewhere (SEC-005).
+ */
+export function isPlainAddress(text: string): boolean {
+  const [local = '', domain = '', ...rest] = text.split('@');
+  const isLocal = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/.test(local);
+  const label = '[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?';
+  const isDomain = new RegExp(`^${label}(\\.${label})*$`).test(domain);
+  return isLocal && isDomain && rest.length === 0 && local.length <= 64 && text.length <= 254 && !/\s/.test(text);
+}
+
+type Mailbox = { readonly name: string; readonly address: string };
+type Sender = { readonly smtpUrl: string; readonly from: Mailbox };
+
+/** What SMTP_URL and MAIL_FROM say, or which of them to set. */
+function senderOf({ smtpUrl, mailFrom }: ChannelContext): Result<Sender> {
+  const unset = [...(smtpUrl ? [] : ['SMTP_URL']), ...(mailFrom ? [] : ['MAIL_FROM'])];
+  if (!smtpUrl || !mailFrom) {
+    return refused(`this installation cannot send e-mail yet: set ${unset.join(' and ')} and start it again`);
+  }
+  const named = /^\s*"?([^"<>\r\n]*?)"?\s*<([^<>\s]+)>\s*$/.exec(mailFrom);
+  const from = { name: named?.[1] ?? 'Rollcall', address: named?.[2] ?? mailFrom.trim() };
+  return isPlainAddress(from.address)
+    ? parsed({ smtpUrl, from })
+    : refused('MAIL_FROM is not an address: write alerts@example.org or Rollcall <alerts@example.org>');
+}
+
+type Pool = ReturnType<typeof createPool>;
+const pools = new WeakMap<ChannelContext, Pool>();
+
+function createPool(url: string) {
+  const timeouts = {
+    dnsTimeout: ATTEMPT_MS,
+    connectionTimeout: ATTEMPT_MS,
+    greetingTimeout: ATTEMPT_MS,
+    socketTimeout: ATTEMPT_MS,
+  };
+  // maxRequeues 0: what is sent again, and when, is the outbox's decision alone. As many connections as the dispatcher
+  // sends at once, so that nothing waits in a second queue here.
+  return createTransport({ pool: true, url, maxConnections: 10, maxRequeues: 0, idleTimeout: 30_000, ...timeouts });
+}
+
+function poolFor(context: ChannelContext, url: string): Pool {
+  const pool = pools.get(context) ?? createPool(url);
+  pools.set(context, pool);
+  return pool;
+}
+
+type Mail = Parameters<Pool['sendMail']>[0];
+
+/** The mail of a batch. Address and envelope are given as objects: nothing is left for a parser to read differently. */
+function mailOf(batch: Batch, to: string, from: Mailbox, context: ChannelContext): Mail {
+  const words = wording(batch, context);
+  const domain = from.address.slice(from.address.indexOf('@') + 1);
+  const thread =
+    batch.inReplyTo === null
+      ? {}
+      : { inReplyTo: `<${batch.inReplyTo}@${domain}>`, references: `<${batch.inReplyTo}@${domain}>` };
+  return {
+    from,
+    to: { name: '', address: to },
+    envelope: { from: from.address, to: [to] },
+    subject: plain(`[Rollcall] ${words.subject}`, 200),
+    messageId: `<${batch.id}@${domain}>`,
+    ...thread,
+    date: new Date(batch.sentAt),
+    headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
+    text: mailText(words),
+    html: mailHtml(words),
+    // Lines of any length get through (RFC 5322, 2.1.1: 998 octets at most).
+    textEncoding: 'quoted-printable',
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  };
+}
+
+async function sendMail(pool: Pool, mail: Mail, signal: AbortSignal): Promise<Delivery> {
+  try {
+    await pool.sendMail({ ...mail, signal });
+    return delivered();
+  } catch (error) {
+    return judgeMail(error, signal);
+  }
+}
+
+/** Addresses that do not exist or take no mail (RFC 3463): the channel itself is gone. */
+const NO_SUCH_ADDRESS = /\b5\.(1\.[12360]|1\.10|2\.1)\b/;
+/** Errors before anything was handed over. */
+const NOTHING_SENT = new Set(['EDNS', 'EAUTH', 'ENOAUTH', 'EOAUTH2', 'ETLS', 'ECONFIG', 'EENVELOPE']);
+
+/** 4xx may pass, 5xx will not (RFC 5321, 4.2.1). Trouble with our own server or login is never the address's fault. */
+function judgeMail(error: unknown, signal: AbortSignal): Delivery {
+  const { code = 'unknown error', responseCode = 0, response = '' } = error as MailError;
+  if (signal.aborted) return retry(`no answer within ${ATTEMPT_MS / 1000} s`, { uncertain: true });
+  const said = plain(response, 200);
+  if (['EAUTH', 'ENOAUTH', 'EOAUTH2'].includes(code)) return retry(`the mail server refused the login: ${said}`);
+  if (responseCode >= 500) return rejected(said, { permanent: NO_SUCH_ADDRESS.test(response) });
+  if (responseCode >= 400) return retry(said);
+  const isRefused = (error as MailError).syscall === 'connect';
+  return retry(`mail server: ${code}`, { uncertain: !NOTHING_SENT.has(code) && !isRefused });
+}
+
+type MailError = {
+  readonly code?: string;
+  readonly responseCode?: number;
+  readonly response?: string;
+  readonly syscall?: string;
+};
+
+/** The text part: the first line says everything. */
+export function mailText({ headline, stories, more, link }: Wording): string {
+  const isAlone = stories.length === 1 && more === 0;
+  const parts = stories.map((story) => storyText(story, isAlone));
+  const rest = more > 0 ? [`${more} more are not shown.`] : [];
+  return `${[headline, ...parts, ...rest, `Rollcall: ${link}`].filter((part) => part !== '').join('\n\n')}\n`;
+}
+
+function storyText({ title, facts, occurrences, output }: Story, isAlone: boolean): string {
+  const lines = [
+    ...(isAlone ? [] : [`* ${title}`]),
+    ...facts.map(({ label, text }) => `${label}: ${text}`),
+    ...(occurrences.length > 0 ? ['Runs:', ...occurrences.map((line) => `  - ${line}`)] : []),
+    ...(output
+      ? [
+          'Last output:',
+          ...shown(output)
+            .split('\n')
+            .map((line) => `  | ${line}`),
+        ]
+      : []),
+  ];
+  return lines.join('\n');
+}
+
+/** The HTML part: the same, readable without images, scripts or a style sheet. */
+export function mailHtml({ headline, stories, more, link }: Wording): string {
+  const isAlone = stories.length === 1 && more === 0;
+  const rest = more > 0 ? `<p>${more} more are not shown.</p>` : '';
+  const url = escapeHtml(link);
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"></head>
+<body style="font:16px/1.5 -apple-system,'Segoe UI',Roboto,sans-serif;color:#1b1b1b;max-width:42em;margin:0;padding:12px">
+<h1 style="font-size:19px;line-height:1.35;margin:0 0 12px">${escapeHtml(headline)}</h1>
+${stories.map((story) => storyHtml(story, isAlone)).join('\n')}
+${rest}<p><a href="${url}">Open Rollcall</a></p>
+</body></html>
+`;
+}
+
+const COLOURS: Readonly<Record<Story['mood'], string>> = {
+  problem: '#c62828',
+  recovered: '#2e7d32',
+  notice: '#1565c0',
+};
+
+function storyHtml({ mood, title, facts, occurrences, output }: Story, isAlone: boolean): string {
+  const parts = [
+    ...(isAlone ? [] : [`<strong>${escapeHtml(title)}</strong>`]),
+    ...facts.map(({ label, text }) => `<div><b>${escapeHtml(label)}:</b> ${escapeHtml(text)}</div>`),
+    ...(occurrences.length > 0
+      ? [
+          `<ul style="margin:8px 0;padding-left:20px">${occurrences.map((line) => `<li>${escapeHtml(line)}</li>`).join('')}</ul>`,
+        ]
+      : []),
+    ...(output
+      ? [
+          `<div><b>Last output:</b></div><pre style="white-space:pre-wrap;word-break:break-word;background:#f4f4f4;padding:8px;margin:4px 0;font-size:13px">${escapeHtml(shown(output))}</pre>`,
+        ]
+      : []),
+  ];
+  return `<div style="border-left:4px solid ${COLOURS[mood]};padding:2px 0 2px 12px;margin:0 0 14px">${parts.join('\n')}</div>`;
+}
+
+/** Output without controls; what a terminal would have acted on has no business in a mail. */
+function shown(output: string): string {
+  return output
+    .replace(/\r\n?/g, '\n')
+    .replace(/[^\P{Cc}\n\t]/gu, '')
+    .trim();
+}
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}

@@ -1,0 +1,88 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { and, eq, gt, isNull, or } from 'drizzle-orm';
+import type { Instant, Seconds } from '../core/time.ts';
+import type { Database, Tx } from './database.ts';
+import { keys } from './schema.ts';
+
+export type KeyKind = 'api' | 'ping';
+
+/** SHA-256 in hex: the only form in which a key passes the door. Keys are random, so no salt and no slowness is needed. */
+export function hashKey(key: string): string {
+  return createHash('sha256').update(key).digest('hex');
+}
+
+/** A new key: 24 URL-safe characters, 144 random bits. */
+export function createKey(): string {
+  for (;;) {
+    const key = randomBytes(18).toString('base64url');
+    // A key that begins with a dash looks like an option on every command line.
+    if (!key.startsWith('-')) return key;
+  }
+}
+
+/** What a key in the environment looks like; a UUID in a ping URL would be read as a job. */
+export const KEY_PATTERN = /^[A-Za-z0-9_-]{16,200}$/;
+
+const isAlive = (now: Instant) => or(isNull(keys.expiresAt), gt(keys.expiresAt, now));
+
+/** The project that this API key (as sent) belongs to, or null. */
+export function findProjectOfApiKey(database: Database, key: string): Promise<number | null> {
+  return database.transaction((tx) => findProject(tx, 'api', hashKey(key)));
+}
+
+/** The project that a hashed key belongs to, while it has not expired; or null. */
+export async function findProject(tx: Tx, kind: KeyKind, hash: string): Promise<number | null> {
+  const [row] = await tx.db
+    .select({ projectId: keys.projectId })
+    .from(keys)
+    .where(and(eq(keys.hash, hash), eq(keys.kind, kind), isAlive(tx.now)));
+  return row?.projectId ?? null;
+}
+
+/** Adds a key to a project. */
+export async function addKey(tx: Tx, projectId: number, kind: KeyKind, key: string): Promise<void> {
+  await tx.db.insert(keys).values({ projectId, kind, hash: hashKey(key), createdAt: tx.now });
+}
+
+/** Gives the project a new ping key, which it returns; those before go on working for `overlap` from now. */
+export async function rotatePingKey(tx: Tx, projectId: number, overlap: Seconds): Promise<string> {
+  const until = tx.now + overlap * 1000;
+  await tx.db
+    .update(keys)
+    .set({ expiresAt: until })
+    .where(
+      and(eq(keys.projectId, projectId), eq(keys.kind, 'ping'), or(isNull(keys.expiresAt), gt(keys.expiresAt, until))),
+    );
+  const key = createKey();
+  await addKey(tx, projectId, 'ping', key);
+  return key;
+}
+
+/** How long a list of ping keys is believed: the longest a new key may be taken for an unknown one. */
+const BELIEVED_MS = 1000;
+
+/**
+ * Whether a ping key of this hash is alive, for the limit on unknown keys. Whatever is asked, and however often, the
+ * database is asked once a second at most.
+ */
+export function createPingKeys(database: Database, monotonic: () => number): (hash: string) => Promise<boolean> {
+  let known: { readonly at: number; readonly hashes: Promise<ReadonlySet<string>> } | null = null;
+  return async (hash) => {
+    if (known === null || monotonic() - known.at > BELIEVED_MS) {
+      const reading = { at: monotonic(), hashes: database.transaction(readPingKeys) };
+      known = reading;
+      reading.hashes.catch(() => {
+        if (known === reading) known = null;
+      });
+    }
+    return (await known.hashes).has(hash);
+  };
+}
+
+async function readPingKeys(tx: Tx): Promise<ReadonlySet<string>> {
+  const rows = await tx.db
+    .select({ hash: keys.hash })
+    .from(keys)
+    .where(and(eq(keys.kind, 'ping'), isAlive(tx.now)));
+  return new Set(rows.map(({ hash }) => hash));
+}

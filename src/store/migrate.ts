@@ -1,0 +1,98 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Logger } from '../log.ts';
+import { CannotStart } from './cannot-start.ts';
+import { connect, type Database, DatabaseUnavailable, type Tx } from './database.ts';
+
+/** The migrations of this package, whether it runs from src/ or dist/. */
+export const migrationsFolder = fileURLToPath(new URL('../../drizzle', import.meta.url));
+
+/** Any number that nothing else on the server uses: "rollcall" on a telephone keypad. */
+const LOCK = 76_552_255;
+const PATIENCE = { statementTimeoutMs: 600_000, deadlineMs: 600_000 };
+
+type Migration = { readonly tag: string; readonly when: number; readonly hash: string; readonly statements: string[] };
+
+/**
+ * Brings the database to the newest of drizzle's migrations in `folder`, all in one transaction under a lock that ends
+ * with it (a session's lock would be stranded by a pooler, STO-006): replicas that start together wait for the first and
+ * find nothing left to do. `seed` runs in the same transaction, under the same lock, every time. Throws CannotStart when
+ * the database has migrations that this code does not know.
+ */
+export async function migrate(
+  target: Database | string,
+  folder: string,
+  log: Logger,
+  seed: (tx: Tx) => Promise<void> = async () => undefined,
+): Promise<void> {
+  const migrations = await readMigrations(folder);
+  const database = typeof target === 'string' ? connect(target, { max: 1 }) : target;
+  try {
+    await database.transaction(async (tx) => {
+      await tx.sql`select pg_advisory_xact_lock(${LOCK})`;
+      const applied = await readApplied(tx);
+      refuseNewer(applied, migrations);
+      for (const migration of migrations) {
+        if (applied.has(migration.when)) continue;
+        log.info({ migration: migration.tag }, 'migrating the database');
+        await apply(tx, migration);
+      }
+      await seed(tx);
+    }, PATIENCE);
+  } finally {
+    if (database !== target) await database.close();
+  }
+}
+
+/** The same table that drizzle's own migrator keeps, so that its tools still fit. */
+async function readApplied(tx: Tx): Promise<ReadonlySet<number>> {
+  const [known] = await tx.sql<{ name: string | null }[]>`
+    select to_regclass('drizzle.__drizzle_migrations')::text as name`;
+  if (!known?.name) {
+    await tx.sql`create schema if not exists drizzle`;
+    await tx.sql`create table drizzle.__drizzle_migrations (id serial primary key, hash text not null, created_at bigint)`;
+  }
+  const rows = await tx.sql<{ created_at: number }[]>`select created_at from drizzle.__drizzle_migrations`;
+  return new Set(rows.map((row) => row.created_at));
+}
+
+function refuseNewer(applied: ReadonlySet<number>, migrations: readonly Migration[]): void {
+  const known = new Set(migrations.map(({ when }) => when));
+  const unknown = [...applied].filter((when) => !known.has(when));
+  if (unknown.length === 0) return;
+  const newest = migrations.at(-1)?.tag ?? 'none';
+  throw new CannotStart(
+    `the database was migrated by a newer Rollcall (${unknown.length} migrations that this version, whose newest is ${newest}, does not know): start the newer version, or restore a backup from before`,
+  );
+}
+
+async function apply(tx: Tx, { tag, when, hash, statements }: Migration): Promise<void> {
+  try {
+    for (const statement of statements) await tx.sql.unsafe(statement);
+  } catch (error) {
+    if (error instanceof DatabaseUnavailable || !(error instanceof Error)) throw error;
+    throw new Error(`migration ${tag} failed and nothing was changed: ${error.message}`, { cause: error });
+  }
+  await tx.sql`insert into drizzle.__drizzle_migrations (hash, created_at) values (${hash}, ${when})`;
+}
+
+async function readMigrations(folder: string): Promise<readonly Migration[]> {
+  const journal = await readFile(join(folder, 'meta', '_journal.json'), 'utf8').catch(() => {
+    throw new CannotStart(`no migrations in ${folder} (meta/_journal.json is missing): install Rollcall again`);
+  });
+  const { entries } = JSON.parse(journal) as { entries: { tag: string; when: number }[] };
+  return Promise.all(
+    entries.map(async ({ tag, when }) => {
+      const text = await readFile(join(folder, `${tag}.sql`), 'utf8');
+      const hash = createHash('sha256').update(text).digest('hex');
+      return {
+        tag,
+        when,
+        hash,
+        statements: text.split('--> statement-breakpoint').filter((part) => part.trim() !== ''),
+      };
+    }),
+  );
+}

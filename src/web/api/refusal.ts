@@ -1,0 +1,25 @@
+import type { FieldError } from '../../core/schedule.ts';
+import { problem } from '../problem.ts';
+
+/** 400: everything that is wrong with what was sent, at once. */
+export function invalid(errors: readonly FieldError[]): Response {
+  const [first] = errors;
+  const rest = errors.length > 1 ? ` (and ${errors.length - 1} more: see errors)` : '';
+  const detail = first ? `${first.path}: ${first.message}${rest}` : 'the request cannot be read';
+  return problem(400, { type: 'validation', detail, errors });
+}
+
+/** 400 or 413: the body as a whole cannot be read. */
+export function unreadable(status: 400 | 413, detail: string): Response {
+  return problem(status, { type: status === 413 ? 'too_large' : 'validation', detail, errors: [] });
+}
+
+/** 404: the thing is not there, or belongs to another project. */
+export function notFound(detail: string): Response {
+  return problem(404, { type: 'not_found', detail });
+}
+
+/** 404 for a job; the slug is repeated only where it could be one. */
+export function noSuchJob(): Response {
+  return notFound('there is no job of this slug in the project: GET /api/v1/jobs lists them');
+}

@@ -1,0 +1,55 @@
+import { Hono } from 'hono';
+import { type ReadHealth, healthPage } from './health.ts';
+import { homePage } from './home.tsx';
+import type { Metrics } from './metrics.ts';
+import { type PingDeps, pingHandler } from './pings.ts';
+import { onError, onNotFound } from './problem.ts';
+
+export type ProbeDeps = {
+  readonly readHealth: ReadHealth;
+  readonly metrics: Metrics;
+  readonly log: { error(fields: object, message: string): void };
+};
+
+export type AppDeps = ProbeDeps & {
+  readonly pings: PingDeps;
+  /** Mounted at /api/v1. */
+  readonly api: Hono;
+  readonly publicUrl: string;
+};
+
+/** The whole of HTTP: pings, API, pages, probes. It never listens and never reads the environment. */
+export function createApp({ pings, api, publicUrl, ...probes }: AppDeps): Hono {
+  const app = createProbes(probes);
+  const { metrics, readHealth } = probes;
+  // One handler alone, without middleware: this is the path that must be fast.
+  app.all('/ping/*', pingHandler({ ...pings, observe: metrics.ping }));
+  app.use('/api/*', metrics.measure('api'), async (c, next) => {
+    await next();
+    c.header('X-Content-Type-Options', 'nosniff');
+    c.header('X-Robots-Tag', 'noindex, nofollow');
+  });
+  app.route('/api/v1', api);
+  app.use('/', metrics.measure('home'));
+  app.route('/', homePage(readHealth, publicUrl));
+  return app;
+}
+
+/** Only /healthz and /metrics: what a process without the web role serves. */
+export function createProbes({ readHealth, metrics, log }: ProbeDeps): Hono {
+  const app = new Hono({ getPath });
+  app.onError(onError(log));
+  app.notFound(onNotFound(app));
+  app.use('/healthz', metrics.measure('healthz'));
+  app.route('/', healthPage(readHealth));
+  app.route('/', metrics.page());
+  return app;
+}
+
+/** The path for routing: a trailing or doubled slash leads to the same place, because a ping lost by one pages people. */
+function getPath({ url }: Request): string {
+  const start = url.indexOf('/', url.indexOf('://') + 3);
+  const end = url.slice(start).search(/[?#]/);
+  const path = end === -1 ? url.slice(start) : url.slice(start, start + end);
+  return path.replace(/\/{2,}/g, '/').replace(/(?<=.)\/$/, '');
+}

@@ -1,0 +1,142 @@
+import { type Context, Hono } from 'hono';
+import type { Clock } from '../clock.ts';
+import { formatInstant } from '../core/time.ts';
+import type { SharedHealth } from '../store/health.ts';
+import type { Vitals, VitalSigns } from '../vitals.ts';
+
+export type Role = 'web' | 'evaluator' | 'notifier';
+
+export type HealthDeps = {
+  readonly vitals: Pick<Vitals, 'read'>;
+  readonly clock: Clock;
+  readonly tzVersion: string;
+  /** What this process does; the rest is looked up in the database. */
+  readonly roles: ReadonlySet<Role>;
+  readonly readShared: () => Promise<SharedHealth>;
+};
+
+export type Check = { readonly name: string; readonly ok: boolean; readonly detail: string };
+export type Health = {
+  readonly status: 'ok' | 'failing';
+  readonly tz_version: string;
+  readonly checks: readonly Check[];
+};
+
+/** Beats come twice a second: this long without one, and a ping would wait. */
+const BEAT_MS = 3000;
+const TICK_MS = 10_000;
+const HORIZON_MS = 30_000;
+const SHARED_MS = 1000;
+
+/** Reads how Rollcall itself is. Cheap: memory first, and the database at most once a second. */
+export type ReadHealth = () => Promise<Health>;
+
+/**
+ * Red when a ping would not be committed now, no evaluator has ticked within 10 s, or the horizon lags 30 s. Everything
+ * else is told and turns nothing red: a restart cures no dead channel.
+ */
+export function createHealth(deps: HealthDeps): ReadHealth {
+  const readShared = sharedReader(deps);
+  return async () => {
+    const isWhole = deps.roles.has('evaluator');
+    const shared = await readShared(!isWhole);
+    const signs = deps.vitals.read();
+    const now = deps.clock.monotonic();
+    const vital = [
+      ...(deps.roles.has('web') ? [ingestCheck(signs, now)] : []),
+      ...(isWhole ? localEvaluatorChecks(signs, now) : sharedEvaluatorChecks(shared, now)),
+    ];
+    const status = vital.every(({ ok }) => ok) ? 'ok' : 'failing';
+    return { status, tz_version: deps.tzVersion, checks: [...vital, ...notes(signs, shared)] };
+  };
+}
+
+/** GET /healthz: 200 or 503, without a key. */
+export function healthPage(readHealth: ReadHealth): Hono {
+  return new Hono().get('/healthz', async (c: Context) => {
+    const health = await readHealth();
+    return c.json(health, health.status === 'ok' ? 200 : 503, { 'Cache-Control': 'no-store' });
+  });
+}
+
+/** `since`: a reading of the monotonic clock. */
+type Shared = { readonly since: number; readonly value: SharedHealth } | null;
+
+/** The last answer of the database; waited for, briefly, only when the verdict hangs on it and it is over a second old. */
+function sharedReader({ readShared, clock }: HealthDeps): (isNeeded: boolean) => Promise<Shared> {
+  let last: Shared = null;
+  let askedAt = Number.NEGATIVE_INFINITY;
+  let asking: Promise<void> = Promise.resolve();
+  return async (isNeeded) => {
+    if (clock.monotonic() - askedAt >= SHARED_MS) {
+      askedAt = clock.monotonic();
+      asking = readShared().then(
+        (value) => {
+          last = { since: clock.monotonic(), value };
+        },
+        // It stays as old as it is, and its age shows.
+        () => undefined,
+      );
+    }
+    if (isNeeded) await Promise.race([asking, clock.sleep(SHARED_MS)]);
+    return last;
+  };
+}
+
+function ingestCheck({ lastBeatAt, ingestFailure }: VitalSigns, now: number): Check {
+  const name = 'ingest';
+  if (ingestFailure !== null) return { name, ok: false, detail: `pings cannot be committed: ${ingestFailure}` };
+  if (lastBeatAt === null) return { name, ok: false, detail: 'nothing has been committed yet' };
+  return { name, ok: now - lastBeatAt <= BEAT_MS, detail: `last commit ${seconds(now - lastBeatAt)} ago` };
+}
+
+function localEvaluatorChecks({ lastTickAt, horizonLagMs }: VitalSigns, now: number): Check[] {
+  const sinceTick = lastTickAt === null ? null : now - lastTickAt;
+  // Since the last tick the horizon may have stood still.
+  return evaluatorChecks(sinceTick, horizonLagMs);
+}
+
+function sharedEvaluatorChecks(shared: Shared, now: number): Check[] {
+  if (shared === null) return evaluatorChecks(null, null);
+  const { value } = shared;
+  const age = now - shared.since;
+  const since = (at: number | null): number | null => (at === null ? null : value.now - at + age);
+  return evaluatorChecks(since(value.evaluatorTickAt), since(value.horizon));
+}
+
+function evaluatorChecks(sinceTickMs: number | null, horizonLagMs: number | null): Check[] {
+  return [
+    {
+      name: 'evaluator',
+      ok: sinceTickMs !== null && sinceTickMs <= TICK_MS,
+      detail: sinceTickMs === null ? 'no tick seen yet' : `last tick ${seconds(sinceTickMs)} ago`,
+    },
+    {
+      name: 'horizon',
+      ok: horizonLagMs !== null && horizonLagMs < HORIZON_MS,
+      detail: horizonLagMs === null ? 'not known: no beat within 10 s' : `lags ${seconds(horizonLagMs)}`,
+    },
+  ];
+}
+
+/** What a person wants to know besides. */
+function notes({ clockOffsetMs }: VitalSigns, shared: Shared): Check[] {
+  const checks: Check[] = [];
+  if (clockOffsetMs !== null) {
+    const detail = `this machine's clock is ${seconds(Math.abs(clockOffsetMs))} ${clockOffsetMs < 0 ? 'behind' : 'ahead of'} the database's; it is used for nothing`;
+    checks.push({ name: 'clock', ok: Math.abs(clockOffsetMs) < 5000, detail });
+  }
+  if (shared === null) return checks;
+  const { lastBlind, deadChannels, outboxWaiting } = shared.value;
+  const blind = lastBlind && `${formatInstant(lastBlind.after)} to ${formatInstant(lastBlind.until)}`;
+  checks.push(
+    { name: 'blind_windows', ok: lastBlind === null, detail: blind ? `last: ${blind}` : 'none in the last 24 h' },
+    { name: 'channels', ok: deadChannels === 0, detail: deadChannels === 0 ? 'none dead' : `${deadChannels} dead` },
+    { name: 'outbox', ok: true, detail: `${outboxWaiting} waiting` },
+  );
+  return checks;
+}
+
+function seconds(ms: number): string {
+  return `${(Math.max(0, ms) / 1000).toFixed(1)} s`;
+}

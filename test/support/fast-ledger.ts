@@ -1,0 +1,202 @@
+import { createHash } from 'node:crypto';
+import { advance } from '../../src/core/advance.ts';
+import {
+  applyDecision,
+  applyPause,
+  applyPing,
+  applyResume,
+  applySettings,
+  applyVersion,
+} from '../../src/core/apply.ts';
+import { heartbeatPeriod } from '../../src/core/definition.ts';
+import { parseKey } from '../../src/core/key.ts';
+import { anchorHeartbeat, type Incident, type Ledger, nextDue } from '../../src/core/ledger.ts';
+import { timetable } from '../../src/core/schedule.ts';
+import { jobStatus } from '../../src/core/status.ts';
+import type { Instant } from '../../src/core/time.ts';
+import type { Zone } from '../../src/core/zone.ts';
+import type { Zones } from '../../src/zones.ts';
+import type { History, HistorySettings, Input, LedgerView } from './history.ts';
+
+/**
+ * The fast ledger (src/core) over a whole history, in memory. `ticks`: instants at which an evaluator happened to look;
+ * they must change nothing in the end.
+ */
+export function fastLedger(history: History, zones: Zones, ticks: readonly Instant[] = []): LedgerView {
+  const found = zones.get(history.zone);
+  if (!found.ok) throw new Error(found.reason);
+  const job = new FastJob(history, found.value);
+  const steps = [
+    ...history.inputs.map((input) => ({ at: input.at, run: () => job.apply(input) })),
+    ...ticks.map((at) => ({ at, run: () => job.tick(at) })),
+  ].sort((a, b) => a.at - b.at);
+  for (const step of steps) step.run();
+  job.tick(history.until);
+  return job.view(history.until);
+}
+
+class FastJob {
+  private readonly ledger: Ledger;
+  private readonly incidents = new Set<Incident>();
+  private readonly pings: { matchedBy: string; scheduledFor: Instant | null }[] = [];
+  private readonly history: History;
+  private readonly zone: Zone;
+
+  constructor(history: History, zone: Zone) {
+    this.history = history;
+    this.zone = zone;
+    const version = { ...this.version(history.settings, 1), startsAfter: history.createdAt, endsAt: null };
+    this.ledger = {
+      settings: history.settings,
+      versions: [version],
+      pausedAt: null,
+      pauses: [],
+      silences: [],
+      settleMs: history.settleSeconds * 1000,
+      nextUnrecorded: null,
+      constantRid: false,
+      loadedUntil: Number.POSITIVE_INFINITY,
+      rows: new Map(),
+      runs: [],
+      threads: new Map(),
+      incidents: new Map(),
+      wells: [],
+      quiet: false,
+      changed: new Set(),
+      changedRuns: new Set(),
+      changedIncidents: new Set(),
+      members: [],
+      events: [],
+      unknown: [],
+      covers: [],
+      newIds: 0,
+    };
+    if (version.periodMs === null) this.ledger.nextUnrecorded = nextDue(this.ledger, history.createdAt);
+    else anchorHeartbeat(this.ledger, history.createdAt);
+  }
+
+  private version(settings: HistorySettings, number: number) {
+    const period = heartbeatPeriod(settings.schedules);
+    return {
+      number,
+      zone: this.zone,
+      timetable: period === null ? timetable(settings.schedules, this.zone) : null,
+      periodMs: period === null ? null : period * 1000,
+    };
+  }
+
+  private know(at: Instant): void {
+    (this.ledger as { silences: unknown }).silences = this.history.windows.filter(({ until }) => until <= at);
+  }
+
+  /** As the evaluator: inside a window the horizon stands still. */
+  tick(at: Instant): void {
+    const inside = this.history.windows.find(({ after, until }) => after < at && at < until);
+    this.advance(inside ? inside.after : at);
+  }
+
+  private advance(at: Instant): void {
+    this.know(at);
+    if (!advance(this.ledger, at, 1_000_000)) throw new Error('not reached');
+  }
+
+  apply(input: Input): void {
+    this.advance(input.at);
+    const { ledger } = this;
+    switch (input.type) {
+      case 'ping':
+        this.pings.push(this.ping(input));
+        break;
+      case 'edit': {
+        const before = ledger.settings as HistorySettings;
+        if (JSON.stringify(before.schedules) !== JSON.stringify(input.settings.schedules)) {
+          applyVersion(ledger, this.version(input.settings, ledger.versions.length + 1), input.at);
+        }
+        applySettings(ledger, input.settings, input.at);
+        break;
+      }
+      case 'pause':
+        applyPause(ledger, input.at);
+        break;
+      case 'resume':
+        applyResume(ledger, input.at);
+        this.advance(input.at);
+        break;
+      case 'settle':
+        applyDecision(ledger, input.scheduledFor, { state: input.state, note: '' }, input.at);
+        break;
+    }
+  }
+
+  private ping(input: Extract<Input, { type: 'ping' }>) {
+    const key = input.occ === null ? null : parseKey(input.occ);
+    if (key && !key.ok) return { matchedBy: 'unmatched', scheduledFor: null };
+    const rid = input.rid?.toLowerCase() ?? null;
+    const parts = [input.kind, input.exitCode, input.occ, input.ownAt, rid === null ? input.body : ''];
+    const applied = applyPing(this.ledger, {
+      kind: input.kind,
+      exitCode: input.exitCode,
+      arrival: input.at,
+      at: input.ownAt ?? input.at,
+      ownAt: input.ownAt,
+      rid,
+      thread: rid === null ? `src:${input.source}` : `rid:${rid}`,
+      key: key ? key.value : null,
+      fingerprint: createHash('sha256').update(JSON.stringify(parts)).digest('hex'),
+      durationMs: null,
+    });
+    const matchedBy = applied.match.rule === 'none' ? 'unmatched' : applied.match.rule;
+    return { matchedBy, scheduledFor: applied.scheduledFor };
+  }
+
+  view(until: Instant): LedgerView {
+    const { ledger } = this;
+    for (const incident of ledger.changedIncidents) this.incidents.add(incident);
+    const rows = [...ledger.rows.values()].sort((a, b) => a.scheduledFor - b.scheduledFor);
+    const occurrences = rows.map((row) => ({
+      scheduledFor: row.scheduledFor,
+      state: row.state,
+      reason: row.reason,
+      standsFor: row.standsFor,
+      completions: row.completions,
+      completedAt: row.completedAt,
+      coveredBy: row.state === 'coalesced' || row.state === 'failed' ? row.coveredBy : null,
+      wanted: row.wanted,
+    }));
+    // Due, but no deadline of it has passed yet: expected, without a row; in a pause that lasts: skipped.
+    for (let due = ledger.nextUnrecorded; due !== null && due <= until; due = nextDue(ledger, due)) {
+      if (ledger.rows.has(due)) continue;
+      const paused = ledger.pausedAt !== null && due > ledger.pausedAt;
+      const standsFor = [...(ledger.versions.at(-1)?.timetable?.dueIn(due - 1, due) ?? [])][0]?.standsFor ?? 1;
+      occurrences.push({
+        scheduledFor: due,
+        state: paused ? 'skipped' : 'expected',
+        reason: paused ? 'paused' : null,
+        standsFor,
+        completions: 0,
+        completedAt: null,
+        coveredBy: null,
+        wanted: false,
+      });
+    }
+    occurrences.sort((a, b) => a.scheduledFor - b.scheduledFor);
+    return { occurrences, pings: this.pings, incidents: this.incidentViews(), status: jobStatus(ledger) };
+  }
+
+  private incidentViews(): LedgerView['incidents'] {
+    const byOpening = (a: Incident, b: Incident) => a.openedAt - b.openedAt || a.kind.localeCompare(b.kind);
+    return [...this.incidents].sort(byOpening).map((incident) => {
+      const members = new Map<Instant, boolean>();
+      for (const one of this.ledger.members) if (one.incident === incident) members.set(one.scheduledFor, one.moved);
+      const events = this.ledger.events.filter((event) => event.incident === incident);
+      return {
+        kind: incident.kind,
+        openedAt: incident.openedAt,
+        resolvedAt: incident.resolvedAt,
+        silent: incident.silent,
+        members: [...members].sort(([a], [b]) => a - b).map(([scheduledFor, left]) => ({ scheduledFor, left })),
+        events: events.map(({ type, at, first, before }) => ({ type, at, first, before })),
+      };
+    });
+  }
+}

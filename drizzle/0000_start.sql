@@ -46,8 +46,6 @@ CREATE TABLE "cursors" (
 	"job_id" bigint PRIMARY KEY NOT NULL,
 	"version" integer NOT NULL,
 	"next_unrecorded" timestamp with time zone,
-	"last_done" timestamp with time zone,
-	"open_rows" integer DEFAULT 0 NOT NULL,
 	"open_incidents" integer DEFAULT 0 NOT NULL,
 	"next_check_at" timestamp with time zone,
 	"deferred" integer DEFAULT 0 NOT NULL,
@@ -259,7 +257,7 @@ CREATE INDEX "audit_project" ON "audit" USING btree ("project_id","id");--> stat
 CREATE INDEX "cursors_due" ON "cursors" USING btree ("next_check_at");--> statement-breakpoint
 CREATE UNIQUE INDEX "incidents_open" ON "incidents" USING btree ("job_id","kind") WHERE "incidents"."resolved_at" is null;--> statement-breakpoint
 CREATE INDEX "incidents_job" ON "incidents" USING btree ("job_id","id");--> statement-breakpoint
-CREATE INDEX "occurrences_check" ON "occurrences" USING btree ("job_id","check_at") WHERE "occurrences"."check_at" is not null;--> statement-breakpoint
+CREATE INDEX "occurrences_check" ON "occurrences" USING btree ("job_id","check_at","scheduled_for") WHERE "occurrences"."check_at" is not null;--> statement-breakpoint
 CREATE INDEX "occurrences_wanted" ON "occurrences" USING btree ("job_id","scheduled_for") WHERE "occurrences"."wanted";--> statement-breakpoint
 CREATE INDEX "occurrences_uncovered" ON "occurrences" USING btree ("job_id","scheduled_for") WHERE "occurrences"."covered_by" is null and "occurrences"."state" in ('coalesced', 'failed');--> statement-breakpoint
 CREATE INDEX "occurrences_settled" ON "occurrences" USING btree ("job_id","scheduled_for") WHERE "occurrences"."state" in ('on_time', 'late', 'expired', 'failed', 'missed', 'coalesced');--> statement-breakpoint

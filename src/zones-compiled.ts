@@ -1,4 +1,4 @@
-import type { Instant, Seconds } from './core/time.ts';
+import type { Seconds } from './core/time.ts';
 import type { ZoneTable } from './core/zone.ts';
 
 /** A POSIX TZ rule as an RFC 8536 footer carries it: two offsets and the two days of the year at which they change. */

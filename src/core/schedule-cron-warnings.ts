@@ -41,8 +41,9 @@ function everyMinute({ fields: { minute, hour } }: Cron): string[] {
 function stepsThatReset({ fields }: Cron): string[] {
   return FIELD_RULES.flatMap(({ name, label, min, max }) =>
     fields[name].elements.flatMap((element) => {
-      const match = /^(?:\*|\d+)\/(\d+)$/.exec(element);
-      const step = Number(match?.[1] ?? 1);
+      const [base = '', digits = '1'] = element.split('/');
+      const reachesEnd = !base.includes('-') || base === `${min}-${max}`;
+      const step = reachesEnd ? Number(digits) : 1;
       const size = name === 'dayOfWeek' ? 7 : max - min + 1;
       // A step that goes in without a rest, and one that is so long that it leaves a single value, have no odd gap.
       const resets = name === 'dayOfMonth' ? step > 1 : size % step !== 0;

@@ -3,12 +3,12 @@ import type { ScheduleSpec } from './schedule.ts';
 import { type Calendar, calendarOf } from './schedule-cron-calendar.ts';
 import { expandFixed, expandWildcard } from './schedule-cron-expansion.ts';
 import { cronWarnings } from './schedule-cron-warnings.ts';
-import type { Expansion, ScheduleKind } from './schedule-registry.ts';
+import type { Expansion, ParsedSpec, ScheduleKind } from './schedule-registry.ts';
 import { parsed, type Result, refused } from './time.ts';
 import type { Zone } from './zone.ts';
 
 /** One field of an expression as written, and what its numbers stand for. */
-export type CronField = {
+type CronField = {
   readonly text: string;
   readonly values: ReadonlySet<number>;
   readonly elements: readonly string[];
@@ -21,7 +21,7 @@ export type Cron = {
   readonly calendar: Calendar;
 };
 
-export type FieldName = 'minute' | 'hour' | 'dayOfMonth' | 'month' | 'dayOfWeek';
+type FieldName = 'minute' | 'hour' | 'dayOfMonth' | 'month' | 'dayOfWeek';
 type FieldRule = {
   readonly name: FieldName;
   readonly label: string;
@@ -38,15 +38,15 @@ export const FIELD_RULES: readonly FieldRule[] = [
   { name: 'dayOfWeek', label: 'day of week', min: 0, max: 7, names: 'SUN|MON|TUE|WED|THU|FRI|SAT' },
 ];
 
-const NICKNAMES: Readonly<Record<string, string>> = {
-  '@hourly': '0 * * * *',
-  '@daily': '0 0 * * *',
-  '@midnight': '0 0 * * *',
-  '@weekly': '0 0 * * 0',
-  '@monthly': '0 0 1 * *',
-  '@yearly': '0 0 1 1 *',
-  '@annually': '0 0 1 1 *',
-};
+const NICKNAMES: ReadonlyMap<string, string> = new Map([
+  ['@hourly', '0 * * * *'],
+  ['@daily', '0 0 * * *'],
+  ['@midnight', '0 0 * * *'],
+  ['@weekly', '0 0 * * 0'],
+  ['@monthly', '0 0 1 * *'],
+  ['@yearly', '0 0 1 1 *'],
+  ['@annually', '0 0 1 1 *'],
+]);
 const LONGEST = 256;
 /** Past here all zones follow yearly rules: what is not due after it within 400 years never is. */
 const RULES_ONLY = Date.UTC(2100, 0, 1);
@@ -56,13 +56,12 @@ export const cron: ScheduleKind = {
   fields: ['cron'],
   parse(input, zone) {
     const text = input['cron'];
-    if (typeof text !== 'string')
-      return { ok: false, problems: [{ field: 'cron', message: 'must be text, such as "30 2 * * *"' }] };
+    const problem = (message: string): ParsedSpec => ({ ok: false, problems: [{ field: 'cron', message }] });
+    if (typeof text !== 'string') return problem('must be text, such as "30 2 * * *"');
     const read = parseCron(text);
-    if (!read.ok) return { ok: false, problems: [{ field: 'cron', message: read.reason }] };
+    if (!read.ok) return problem(read.reason);
     if (expandCron(read.value, zone).next(RULES_ONLY) === null) {
-      const message = `is never due in ${zone.name}: the local times it names are always skipped by a clock change`;
-      return { ok: false, problems: [{ field: 'cron', message }] };
+      return problem(`is never due in ${zone.name}: the local times it names are always skipped by a clock change`);
     }
     return { ok: true, value: { cron: text.replace(/^[ \t]+|[ \t]+$/g, '') } };
   },
@@ -72,7 +71,7 @@ export const cron: ScheduleKind = {
 };
 
 function checked(spec: ScheduleSpec): Cron {
-  const read = parseCron('cron' in spec ? spec.cron : '');
+  const read = parseCron('cron' in spec ? String(spec.cron) : '');
   if (!read.ok) throw new Error(`not a cron schedule: ${JSON.stringify(spec)}: ${read.reason}`);
   return read.value;
 }
@@ -91,9 +90,9 @@ export function parseCron(input: string): Result<Cron> {
   }
   const text = input.replace(/^[ \t]+|[ \t]+$/g, '');
   if (text === '') return refused('is required: write five fields, such as "30 2 * * *"');
-  if (text.startsWith('@') && !Object.hasOwn(NICKNAMES, text)) return refused(whyNoNickname(text));
+  if (text.startsWith('@') && !NICKNAMES.has(text)) return refused(whyNoNickname(text));
   if (/^(?:CRON_)?TZ=/i.test(text)) return refused('takes no time zone: leave out the prefix and set "zone"');
-  const texts = (NICKNAMES[text] ?? text).split(/[ \t]+/);
+  const texts = (NICKNAMES.get(text) ?? text).split(/[ \t]+/);
   if (texts.length !== 5) {
     const extra = texts.length > 5 ? '; seconds, years and commands are not accepted' : '';
     return refused(`5 fields expected (minute, hour, day of month, month, day of week), found ${texts.length}${extra}`);
@@ -111,7 +110,7 @@ export function parseCron(input: string): Result<Cron> {
 function whyNoNickname(text: string): string {
   if (text === '@reboot') return '@reboot has no schedule: use a heartbeat';
   if (text.startsWith('@every')) return '@every is not cron: use an interval, {"every": "5m"}';
-  return `unknown nickname: one of ${Object.keys(NICKNAMES).join(' ')} is expected, and nothing after it`;
+  return `unknown nickname: one of ${[...NICKNAMES.keys()].join(' ')} is expected, and nothing after it`;
 }
 
 /** The days an expression names other than by number. `nth`: week 1 to 5, or 0 for the last one of the month. */

@@ -49,7 +49,7 @@ export function restorePlus(text: string): string {
 }
 
 /** Whole milliseconds of a decimal fraction of a second, the rest cut: `1239` is 123. */
-export function fractionMillis(digits: string | undefined): number {
+function fractionMillis(digits: string | undefined): number {
   return Number((digits ?? '').padEnd(3, '0').slice(0, 3));
 }
 

@@ -1,5 +1,27 @@
+import { isDeepStrictEqual } from 'node:util';
+import { advance } from '../core/advance.ts';
+import { applyDecision, applyPause, applyResume, applySettings, applyVersion } from '../core/apply.ts';
 import type { JobDefinition } from '../core/definition.ts';
-import type { Instant } from '../core/time.ts';
+import { formatInstant, type Instant } from '../core/time.ts';
+import { type Database, DatabaseUnavailable, type Tx } from '../store/database.ts';
+import {
+  deleteJob,
+  dropBrokenVersions,
+  insertVersion,
+  markReviewed,
+  recordAudit,
+  restartCursor,
+  setPaused,
+  updateDefinition,
+} from '../store/job-writing.ts';
+import { findJobId } from '../store/jobs.ts';
+import { type LockedJob, lockJobs } from '../store/ledger.ts';
+import { save } from '../store/ledger-save.ts';
+import type { Zones } from '../zones.ts';
+import { MAX_STEPS as ADVANCE_STEPS, advanceJob } from './advancing.ts';
+import { firstInstant, insertJob } from './job-creation.ts';
+import { tell } from './telling.ts';
+import { compileSchedules, type OpenJob, openJobs, outcomeOf, type VersionCache } from './working-set.ts';
 
 /** What a person or a program does to a job; each takes the cursor's lock, advances the job to now, applies itself. */
 export type Changes = {
@@ -23,3 +45,184 @@ export type Changes = {
     actor: string,
   ): Promise<'settled' | 'no_job' | 'no_occurrence'>;
 };
+
+export type ChangesDeps = {
+  readonly database: Database;
+  readonly versions: VersionCache;
+  readonly zones: Zones;
+  readonly settleMs: number;
+};
+
+/** How often a change lets a job that is far behind come forward, 1,000 checks at a time, before it gives up. */
+const MAX_ROUNDS = 200;
+
+export function createChanges(deps: ChangesDeps): Changes {
+  return {
+    putJob: (projectId, slug, definition, actor) => putJob(deps, { projectId, slug, actor }, definition),
+    async deleteJob(projectId, slug, actor) {
+      return deps.database.transaction(async (tx) => {
+        const id = await findJobId(tx, projectId, slug);
+        // The lock of the cursor first: a ping in flight is either kept and deleted with the job, or finds none.
+        if (id === null || (await lockJobs(tx, [id], true)).length === 0) return false;
+        await deleteJob(tx, id);
+        await recordAudit(tx, { projectId, actor, action: 'job.delete', subject: slug });
+        return true;
+      });
+    },
+    pauseJob: (projectId, slug, actor) => setPause(deps, { projectId, slug, actor }, true),
+    resumeJob: (projectId, slug, actor) => setPause(deps, { projectId, slug, actor }, false),
+    async settle(projectId, slug, scheduledFor, decision, actor) {
+      const settled = await change(deps, { projectId, slug, named: [scheduledFor] }, async (tx, { ledger }) => {
+        if (!applyDecision(ledger, scheduledFor, decision, tx.now)) return 'no_occurrence' as const;
+        const subject = `${slug} ${formatInstant(scheduledFor)}`;
+        await recordAudit(tx, { projectId, actor, action: 'occurrence.settle', subject, detail: decision });
+        return 'settled' as const;
+      });
+      return settled ?? 'no_job';
+    },
+  };
+}
+
+type Who = { readonly projectId: number; readonly slug: string; readonly actor: string };
+
+/**
+ * Takes the lock of the job's cursor, advances the job to now, lets `apply` change it, saves and tells. A job that is far
+ * behind comes forward in transactions of its own first. null: no such job.
+ */
+async function change<T>(
+  deps: ChangesDeps,
+  {
+    projectId,
+    slug,
+    named = [],
+  }: { readonly projectId: number; readonly slug: string; readonly named?: readonly Instant[] },
+  apply: (tx: Tx, open: OpenJob) => Promise<T>,
+): Promise<T | null> {
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    const result = await deps.database.transaction(async (tx) => {
+      const id = await findJobId(tx, projectId, slug);
+      const [job] = id === null ? [] : await lockJobs(tx, [id], true);
+      if (!job) return { done: true as const, value: null };
+      return changeLocked(tx, deps, job, named, apply);
+    });
+    if (result.done) return result.value;
+  }
+  throw new DatabaseUnavailable(`job ${slug} is too far behind to be changed now; try again in a minute`);
+}
+
+async function changeLocked<T>(
+  tx: Tx,
+  deps: ChangesDeps,
+  job: LockedJob,
+  named: readonly Instant[],
+  apply: (tx: Tx, open: OpenJob) => Promise<T>,
+): Promise<{ done: true; value: T } | { done: false }> {
+  if (job.deferred > 0) {
+    await advanceJob(tx, deps, job.id, { until: tx.now, wait: true });
+    return { done: false };
+  }
+  const { open, broken } = await openJobs(tx, [job], new Map([[job.id, { pings: [], named, all: true }]]), deps);
+  const [one] = open;
+  if (!one) throw broken[0]?.error ?? new Error('a locked job could not be opened');
+  if (!advance(one.ledger, tx.now, ADVANCE_STEPS)) {
+    await save(tx, [outcomeOf(one, 0, tx.now)]);
+    await tell(tx, [one], new Map());
+    return { done: false };
+  }
+  const value = await apply(tx, one);
+  await save(tx, [outcomeOf(one, 0, tx.now)]);
+  await tell(tx, [one], new Map());
+  return { done: true, value };
+}
+
+async function putJob(
+  deps: ChangesDeps,
+  { projectId, slug, actor }: Who,
+  definition: JobDefinition,
+): Promise<{ created: boolean }> {
+  const made = await deps.database.transaction(async (tx) => {
+    const job = await insertJob(tx, deps, projectId, slug, definition, false);
+    if (job.created)
+      await recordAudit(tx, { projectId, actor, action: 'job.create', subject: slug, detail: definition });
+    return job.created;
+  });
+  if (made) return { created: true };
+  const edited = await repaired(deps, { projectId, slug, actor }, definition);
+  if (edited) return { created: false };
+  const found = await change(deps, { projectId, slug }, async (tx, open) => {
+    await edit(tx, deps, open, definition, { projectId, slug, actor });
+    return true;
+  });
+  // Deleted in between: it is made after all.
+  return found ? { created: false } : putJob(deps, { projectId, slug, actor }, definition);
+}
+
+async function edit(
+  tx: Tx,
+  deps: ChangesDeps,
+  { job, ledger }: OpenJob,
+  definition: JobDefinition,
+  { projectId, slug, actor }: Who,
+) {
+  if (isDeepStrictEqual(job.definition, definition)) {
+    await markReviewed(tx, job.id);
+    return;
+  }
+  const { schedules, zone } = job.definition;
+  if (!isDeepStrictEqual({ schedules, zone }, { schedules: definition.schedules, zone: definition.zone })) {
+    const number = job.version + 1;
+    await insertVersion(tx, job.id, number, { definition, tzVersion: deps.zones.version });
+    applyVersion(ledger, { ...compileSchedules(definition.schedules, definition.zone, deps.zones), number }, tx.now);
+  }
+  applySettings(ledger, definition, tx.now);
+  await updateDefinition(tx, job.id, definition);
+  await recordAudit(tx, {
+    projectId,
+    actor,
+    action: 'job.edit',
+    subject: slug,
+    detail: { from: job.definition, to: definition },
+  });
+}
+
+/**
+ * A job whose stored schedules make no sense cannot be advanced: its new definition takes over from now on, and what is
+ * recorded stays as it is. False: its schedules make sense.
+ */
+async function repaired(
+  deps: ChangesDeps,
+  { projectId, slug, actor }: Who,
+  definition: JobDefinition,
+): Promise<boolean> {
+  return deps.database.transaction(async (tx) => {
+    const id = await findJobId(tx, projectId, slug);
+    const [job] = id === null ? [] : await lockJobs(tx, [id], true);
+    if (!job) return false;
+    const compiled = (await deps.versions.read(tx, [job])).get(job.id);
+    if (Array.isArray(compiled)) return false;
+    await dropBrokenVersions(tx, job.id);
+    await insertVersion(tx, job.id, job.version + 1, { definition, tzVersion: deps.zones.version });
+    await updateDefinition(tx, job.id, definition);
+    await restartCursor(tx, job.id, job.version + 1, firstInstant(definition, deps.zones, tx.now));
+    await recordAudit(tx, {
+      projectId,
+      actor,
+      action: 'job.edit',
+      subject: slug,
+      detail: { from: job.definition, to: definition },
+    });
+    return true;
+  });
+}
+
+async function setPause(deps: ChangesDeps, { projectId, slug, actor }: Who, paused: boolean): Promise<boolean> {
+  const found = await change(deps, { projectId, slug }, async (tx, { job, ledger }) => {
+    if ((ledger.pausedAt !== null) === paused) return true;
+    if (paused) applyPause(ledger, tx.now);
+    else applyResume(ledger, tx.now);
+    await setPaused(tx, job.id, paused);
+    await recordAudit(tx, { projectId, actor, action: paused ? 'job.pause' : 'job.resume', subject: slug });
+    return true;
+  });
+  return found === true;
+}

@@ -11,7 +11,7 @@ import {
   type StoredOccurrence,
   unendedRuns,
 } from '../store/reading.ts';
-import { type ClockLedger, clockLedger, clockOccurrences, type ClockOccurrence } from './reading-clock.ts';
+import { type ClockLedger, type ClockOccurrence, clockLedger, clockOccurrences } from './reading-clock.ts';
 
 /** Where readers find zones by name. */
 export type ZoneSource = { get(name: string): Result<Zone> };

@@ -81,7 +81,7 @@ function createPool(url: string) {
   };
   // maxRequeues 0: what is sent again, and when, is the outbox's decision alone. As many connections as the dispatcher
   // sends at once, so that nothing waits in a second queue here.
-  return createTransport({ pool: true, url, maxConnections: 10, maxRequeues: 0, idleTimeout: 30_000, ...timeouts });
+  return createTransport({ pool: true, url, maxConnections: 20, maxRequeues: 0, idleTimeout: 30_000, ...timeouts });
 }
 
 function poolFor(context: ChannelContext, url: string): Pool {
@@ -154,7 +154,9 @@ type MailError = {
 /** The text part: the first line says everything. */
 export function mailText({ headline, stories, more, link }: Wording): string {
   const isAlone = stories.length === 1 && more === 0;
-  const parts = stories.map((story) => storyText(story, isAlone));
+  const told = stories.map((story) => storyText(story, isAlone));
+  // One line each: a list, without gaps.
+  const parts = told.some((part) => part.includes('\n')) ? told : [told.join('\n')];
   const rest = more > 0 ? [`${more} more are not shown.`] : [];
   return `${[headline, ...parts, ...rest, `Rollcall: ${link}`].filter((part) => part !== '').join('\n\n')}\n`;
 }

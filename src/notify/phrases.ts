@@ -57,10 +57,13 @@ export function whatNow(
   if (kind === 'expired') return 'It is done, but after its window: nothing is owed. This ends with the next good run.';
   if (policy === null) return 'The next ping of this job settles it.';
   if (kind === 'not_started')
-    return `It may still start; it counts as missing only once its deadline passes. If not: ${pay}.`;
-  if (policy === 'catch_up') return `It stays owed (catch_up) until it is done or no longer useful. To pay: ${pay}.`;
-  if (policy === 'coalesce') return `The next good run covers it (coalesce). To complete this one: ${pay}.`;
-  return `It will not be made up for (skip): nothing is owed. If it did run: ping with occ=${first?.key ?? '…'}, or settle it by hand in the API.`;
+    return `It may still start: it is missing only once its deadline passes. If it does not: ${pay}.`;
+  const hangs = kind === 'late' || kind === 'overrun' ? 'Its run has not reported its end: see whether it hangs. ' : '';
+  if (policy === 'catch_up')
+    return `${hangs}It stays owed (catch_up) until it is done or no longer useful. To pay: ${pay}.`;
+  if (policy === 'coalesce') return `${hangs}The next good run covers it (coalesce). To complete this one: ${pay}.`;
+  const say = first ? `ping with occ=${first.key}, or ` : '';
+  return `${hangs}Nothing is owed (skip). If it ran unheard, say so: ${say}settle it by hand in the API.`;
 }
 
 /** A key, spaced for reading: `2026-10-25 02:30 +01:00`, `2026-10-25 02:30 UTC`. */

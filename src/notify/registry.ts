@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { FieldError } from '../core/schedule.ts';
-import { createTestMessage } from '../store/channels.ts';
+import { createTestMessage, recordAttempt } from '../store/channels.ts';
 import type { Database } from '../store/database.ts';
-import { newMessageId, recordAttempt } from '../store/outbox.ts';
+import { newMessageId } from '../store/outbox.ts';
 import { type Batch, type ChannelContext, type ChannelKind, type Delivery, retry, type Settings } from './channel.ts';
 import { email } from './email.ts';
 import { ATTEMPT_MS } from './outbound.ts';
@@ -35,7 +35,9 @@ export async function parseChannel(input: unknown, context: ChannelContext): Pro
   const kind = typeof name === 'string' ? channelKinds.get(name) : undefined;
   if (!kind || typeof name !== 'string') return problem('kind', `write one of ${[...channelKinds.keys()].join(', ')}`);
   const errors = [
-    ...(operator === undefined || typeof operator === 'boolean' ? [] : [{ path: 'operator', message: 'write true or false' }]),
+    ...(operator === undefined || typeof operator === 'boolean'
+      ? []
+      : [{ path: 'operator', message: 'write true or false' }]),
     ...fieldErrors(kind, name, fields),
   ];
   if (errors.length > 0) return { ok: false, errors };
@@ -49,7 +51,11 @@ function problem(path: string, message: string): ParsedChannel {
   return { ok: false, errors: [{ path, message }] };
 }
 
-function fieldErrors(kind: ChannelKind, name: string, fields: Readonly<Record<string, unknown>>): readonly FieldError[] {
+function fieldErrors(
+  kind: ChannelKind,
+  name: string,
+  fields: Readonly<Record<string, unknown>>,
+): readonly FieldError[] {
   const known = new Set(kind.fields.map((field) => field.name));
   const unknown = Object.keys(fields)
     .filter((path) => !known.has(path))
@@ -101,7 +107,9 @@ export async function sendOnce(
   if (!channel.ok) return retry(channel.reason);
   const signal = AbortSignal.timeout(ATTEMPT_MS);
   const timedOut = new Promise<Delivery>((resolve) => {
-    signal.addEventListener('abort', () => resolve(retry(`no answer within ${ATTEMPT_MS / 1000} s`, { uncertain: true })));
+    signal.addEventListener('abort', () =>
+      resolve(retry(`no answer within ${ATTEMPT_MS / 1000} s`, { uncertain: true })),
+    );
   });
   try {
     // The race: a kind that overlooks its signal must not hold up the others.
@@ -115,7 +123,11 @@ export async function sendOnce(
 /** Sends a test message now and records the attempt like any other: one that gets through revives a dead channel. */
 export async function sendTest(
   channel: StoredChannel & { readonly id: number; readonly slug: string },
-  { database, context, report }: {
+  {
+    database,
+    context,
+    report,
+  }: {
     readonly database: Database;
     readonly context: ChannelContext;
     readonly report: (error: unknown) => void;

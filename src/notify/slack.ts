@@ -81,10 +81,14 @@ type SlackMessage = { readonly text: string; readonly blocks: readonly Block[] }
 
 /** Block Kit, with a fallback `text` for notifications, within Slack's limits whatever the batch. */
 export function slackMessage({ headline, stories, more, link }: Wording): SlackMessage {
-  const [only] = stories;
-  const isAlone = stories.length === 1 && more === 0 && only !== undefined;
-  const body = isAlone ? detailBlocks(only) : stories.flatMap((story) => [titleBlock(story), ...detailBlocks(story)]);
-  const line = `${isAlone ? MARKS[only.mood] : '🔴'} ${headline}`;
+  const [worst] = stories;
+  const isAlone = stories.length === 1 && more === 0;
+  const isBrief = stories.every(({ facts, occurrences }) => facts.length + occurrences.length === 0);
+  const told = isBrief
+    ? packed(stories.map(titleLine))
+    : stories.flatMap((story) => [section(titleLine(story)), ...detailBlocks(story)]);
+  const body = isAlone && worst ? detailBlocks(worst) : told;
+  const line = `${MARKS[worst?.mood ?? 'notice']} ${headline}`;
   const head: Block = { type: 'header', text: { type: 'plain_text', text: escapeSlack(line, LIMITS.header) } };
   const isCut = escapeSlack(line, LIMITS.all).length > LIMITS.header;
   // A headline too long for the header stands in full below it.
@@ -108,8 +112,8 @@ function trimmed(blocks: readonly Block[]): readonly Block[] {
 
 const MARKS: Readonly<Record<Story['mood'], string>> = { problem: '🔴', recovered: '🟢', notice: '🔵' };
 
-function titleBlock({ mood, title }: Story): Block {
-  return section(`${MARKS[mood]} *${escapeSlack(title, 1500)}*`);
+function titleLine({ mood, title }: Story): string {
+  return `${MARKS[mood]} *${escapeSlack(title, 1500)}*`;
 }
 
 function detailBlocks({ facts, occurrences, output }: Story): readonly Block[] {

@@ -102,9 +102,10 @@ function subjectOf(topic: Topic): string {
   if ('notice' in topic)
     return `${topic.notice.notice.kind === 'unknown' ? 'unknown' : 'notice'}: ${plain(topic.notice.notice.text, 100)}`;
   const { last, hasProblem } = topic;
-  const { kind } = last.incident;
+  const { kind, occurrenceCount } = last.incident;
   const [first] = last.occurrences;
-  const due = first ? ` (${keyText(first.key)})` : '';
+  const more = !isOpen(topic) && occurrenceCount > 1 ? ` and ${occurrenceCount - 1} more` : '';
+  const due = first ? ` (${keyText(first.key)}${more})` : '';
   if (isOpen(topic)) {
     const again = last.type === 'incident.reminded' ? ' again' : '';
     return `${KINDS[kind].word}${again}: ${last.job.slug}${due}`;
@@ -120,7 +121,9 @@ function incidentStory(topic: Exclude<Topic, { notice: unknown }>, zones: Zones,
   const name = nameOf(job, !isFull);
   const listed = occurrences.map((it) => `${keyText(it.key)}: ${stateText(it.state)}`);
   const missing = incident.occurrenceCount - Math.min(lines, listed.length);
-  const all = [...listed.slice(0, lines), ...(missing > 0 ? [`and ${missing} more`] : [])];
+  // A single one stands in the title already.
+  const all =
+    incident.occurrenceCount > 1 ? [...listed.slice(0, lines), ...(missing > 0 ? [`and ${missing} more`] : [])] : [];
   if (!isOpen(topic)) {
     const what = KINDS[incident.kind].word;
     const was = topic.hasProblem ? `was ${what} and has recovered` : `has recovered (was ${what})`;
@@ -132,18 +135,18 @@ function incidentStory(topic: Exclude<Topic, { notice: unknown }>, zones: Zones,
     mood: 'problem',
     title: `${name} ${problemTitle(last)}`,
     facts: isFull ? problemFacts(last, zones) : [],
-    occurrences: incident.occurrenceCount > 1 && isFull ? all : [],
+    occurrences: isFull ? all : [],
     output: isFull ? facts.output : null,
   };
 }
 
 function problemTitle({ type, incident, occurrences, facts }: IncidentMessage): string {
   const [first] = occurrences;
-  const again = type === 'incident.reminded' ? ' again' : '';
+  const again = type === 'incident.reminded' ? 'again ' : '';
   const code = incident.kind === 'failed' && facts.exitCode !== null ? ` (exit code ${facts.exitCode})` : '';
   const due = first ? `: due ${keyText(first.key)}` : '';
   const detail = incident.kind === 'schedule_error' && facts.detail ? `: ${plain(facts.detail, 200)}` : '';
-  return `${KINDS[incident.kind].says}${again}${code}${due}${detail}`;
+  return `${again}${KINDS[incident.kind].says}${code}${due}${detail}`;
 }
 
 const EXPECTED: Partial<Record<IncidentKind, string>> = {
@@ -155,12 +158,12 @@ function problemFacts({ incident, job, occurrences, facts, type }: IncidentMessa
   const [first] = occurrences;
   const list: Fact[] = [jobFact(job)];
   const add = (label: string, text: string): unknown => list.push({ label, text });
-  if (facts.expectedBy !== null) {
+  if (facts.expectedBy !== null && incident.kind !== 'duplicate') {
     const after = first ? ` (${span(facts.expectedBy - first.scheduledFor)} after it was due)` : '';
     add(EXPECTED[incident.kind] ?? 'Expected by', `${timeText(facts.expectedBy, job.zone, zones)}${after}`);
   }
   if (incident.kind === 'unscheduled') add('Reported at', timeText(incident.openedAt, job.zone, zones));
-  if (facts.before) add('Before that', `the same run was told as ${KINDS[facts.before].word}`);
+  if (facts.before) add('Before', `this run was reported as ${KINDS[facts.before].word}`);
   if (type === 'incident.reminded') add('Open since', timeText(incident.openedAt, job.zone, zones));
   add('Last completed', facts.lastCompleted === null ? 'none yet' : keyText(facts.lastCompleted));
   add('What now', whatNow(incident.kind, facts.missedRuns, first ?? null, job));
@@ -168,8 +171,8 @@ function problemFacts({ incident, job, occurrences, facts, type }: IncidentMessa
 }
 
 function jobFact({ slug, tags, zone }: MessageJob): Fact {
-  const tagged = tags.length > 0 ? `, tags ${plain(tags.join(', '), 200)}` : '';
-  return { label: 'Job', text: `${slug}${tagged}, times in ${zone}` };
+  const tagged = tags.length > 0 ? ` [${plain(tags.join(', '), 200)}]` : '';
+  return { label: 'Job', text: `${slug}${tagged}, times are ${zone}` };
 }
 
 function recoveryFacts({ incident, job }: IncidentMessage, zones: Zones): readonly Fact[] {

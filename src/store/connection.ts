@@ -33,13 +33,18 @@ const CONNECT_SECONDS = 10;
 
 /** Where a database URL leads: several hosts are tried in turn. Throws on a URL that postgres.js cannot read. */
 export function addressesOf(url: string): readonly Address[] {
-  const { host, port, path } = postgres(url, { max: 0 }).options as unknown as {
-    host: string[];
-    port: number[];
-    path: string | false;
-  };
+  const { host, port, path } = postgres(url, { max: 0 }).options as unknown as OpenOptions;
   if (path) return [{ path }];
   return host.map((name, i) => ({ host: name, port: port[i] ?? 5432 }));
+}
+
+/** A database URL for people: `user@host:port/database`, without the password. */
+export function describeUrl(url: string): string {
+  const { user, database } = postgres(url, { max: 0 }).options;
+  const hosts = addressesOf(url).map((address) =>
+    'path' in address ? address.path : `${address.host}:${address.port}`,
+  );
+  return `${user}@${hosts.join(',')}/${database}`;
 }
 
 /** Prepares a connection; it is opened by its first statement. */

@@ -64,7 +64,7 @@ const SETTINGS = {
   wal_level: 'minimal',
   max_wal_senders: '0',
 };
-const CARELESS = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', autovacuum: 'off' };
+const CARELESS = { fsync: 'off', full_page_writes: 'off', autovacuum: 'off' };
 
 /** Restarts a server that died (out of memory, or a kill meant for something else), on the same port. */
 function supervise(first: Server, launch: Launch, lock: FolderLock): () => Promise<void> {
@@ -87,11 +87,15 @@ function supervise(first: Server, launch: Launch, lock: FolderLock): () => Promi
       }
     }
   })();
-  return async () => {
-    stopping.abort();
-    await server.stop();
-    await watching;
-    await lock.release();
+  let stopped: Promise<void> | null = null;
+  return () => {
+    stopped ??= (async () => {
+      stopping.abort();
+      await server.stop();
+      await watching;
+      await lock.release();
+    })();
+    return stopped;
   };
 }
 

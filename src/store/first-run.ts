@@ -38,6 +38,7 @@ type Log = { warn(fields: object, message: string): void };
  */
 export function createFirstRun(settings: FirstRunSettings, log: Log): FirstRunSetup {
   let made: FirstRun | null = null;
+  let isDrafted = false;
   const path = join(settings.dataDir, 'first-run.json');
   return {
     async seed(tx) {
@@ -52,10 +53,10 @@ export function createFirstRun(settings: FirstRunSettings, log: Log): FirstRunSe
       await addKey(tx, created.id, 'api', apiKey);
       await addKey(tx, created.id, 'ping', pingKey);
       made = describe(settings, apiKey, pingKey);
-      attempt(log, () => writeDraft(path, made));
+      isDrafted = attempt(log, () => writeDraft(path, made));
     },
     finish() {
-      if (made !== null) attempt(log, () => renameSync(`${path}.new`, path));
+      if (isDrafted) attempt(log, () => renameSync(`${path}.new`, path));
       return made;
     },
   };
@@ -83,11 +84,13 @@ function writeDraft(path: string, content: FirstRun | null): void {
   writeFileSync(`${path}.new`, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
 }
 
-function attempt(log: Log, write: () => void): void {
+function attempt(log: Log, write: () => void): boolean {
   try {
     write();
+    return true;
   } catch (error) {
     log.warn({ reason: (error as Error).message }, 'first-run.json cannot be written to DATA_DIR: note the keys now');
+    return false;
   }
 }
 

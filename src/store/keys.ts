@@ -11,17 +11,10 @@ export function hashKey(key: string): string {
   return createHash('sha256').update(key).digest('hex');
 }
 
-/** A new key: 24 URL-safe characters, 144 random bits. */
+/** A new key: 24 letters and digits, over 140 random bits. No dashes, which look like options or are left out by a double click. */
 export function createKey(): string {
-  for (;;) {
-    const key = randomBytes(18).toString('base64url');
-    // A key that begins with a dash looks like an option on every command line.
-    if (!key.startsWith('-')) return key;
-  }
+  return randomBytes(48).toString('base64url').replaceAll(/[-_]/g, '').slice(0, 24);
 }
-
-/** What a key in the environment looks like; a UUID in a ping URL would be read as a job. */
-export const KEY_PATTERN = /^[A-Za-z0-9_-]{16,200}$/;
 
 const isAlive = (now: Instant) => or(isNull(keys.expiresAt), gt(keys.expiresAt, now));
 

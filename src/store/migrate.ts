@@ -2,8 +2,10 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { systemClock } from '../clock.ts';
 import type { Logger } from '../log.ts';
 import { CannotStart } from './cannot-start.ts';
+import { describeUrl } from './connection.ts';
 import { connect, type Database, DatabaseUnavailable, type Tx } from './database.ts';
 
 /** The migrations of this package, whether it runs from src/ or dist/. */
@@ -96,3 +98,54 @@ async function readMigrations(folder: string): Promise<readonly Migration[]> {
     }),
   );
 }
+
+const OLDEST_SERVER = 15;
+const PROBE_MS = 5000;
+const RETRY_MS = 1000;
+const TELL_EVERY_MS = 5000;
+
+/**
+ * Waits until the database answers, and says every few seconds that it waits. What waiting does not mend (a wrong
+ * password, an unknown database, a server too old) is CannotStart. Rejects with the signal's reason when it aborts.
+ */
+export async function waitForDatabase(url: string, log: Logger, signal: AbortSignal): Promise<void> {
+  const database = connect(url, { max: 1 });
+  try {
+    for (let toldAt = Number.NEGATIVE_INFINITY; ; await systemClock.sleep(RETRY_MS, signal)) {
+      signal.throwIfAborted();
+      const failure = await probe(database, url);
+      if (failure === null) return;
+      if (isLasting(failure)) throw new CannotStart(`DATABASE_URL (${describeUrl(url)}): ${causeOf(failure)}`);
+      if (systemClock.monotonic() - toldAt < TELL_EVERY_MS) continue;
+      toldAt = systemClock.monotonic();
+      log.warn(`waiting for the database at ${describeUrl(url)}: ${causeOf(failure)}`);
+    }
+  } finally {
+    await database.close();
+  }
+}
+
+async function probe(database: Database, url: string): Promise<DatabaseUnavailable | null> {
+  try {
+    const [row] = await database.transaction(
+      (tx) => tx.sql<{ version: number }[]>`select current_setting('server_version_num')::int / 10000 as version`,
+      { deadlineMs: PROBE_MS },
+    );
+    const version = row?.version ?? 0;
+    if (version >= OLDEST_SERVER) return null;
+    throw new CannotStart(
+      `DATABASE_URL (${describeUrl(url)}): the server is PostgreSQL ${version}, and Rollcall needs ${OLDEST_SERVER} or later`,
+    );
+  } catch (error) {
+    if (error instanceof DatabaseUnavailable) return error;
+    throw error;
+  }
+}
+
+/** Wrong credentials, databases and certificates, also as PgBouncer words them (all of them are 08P01 there). */
+function isLasting({ code, message }: DatabaseUnavailable): boolean {
+  if (code === '08P01') return /no such|authentication failed|password|does not exist/i.test(message);
+  return /^(?:28...|3D000|42501|SASL_SIGNATURE_MISMATCH|AUTH_TYPE_NOT_IMPLEMENTED|.*CERT.*)$/.test(code ?? '');
+}
+
+const causeOf = ({ message }: DatabaseUnavailable): string => message.replace(/^database unavailable: /, '');

@@ -80,24 +80,30 @@ async function launchOnce({ program, folder, settings, log }: Launch, port: numb
   return words();
 }
 
-/** Passes the server's own log on, and keeps its last complaint. */
-function listenTo(child: ChildProcess, log: Logger): () => string {
-  let last = 'it ended without a word';
-  child.once('error', (error) => {
-    last = error.message;
+/** Passes the server's own log on, and keeps its last words, in one line, for when it does not start. */
+function listenTo(child: ChildProcess, log: Logger): () => Promise<string> {
+  const said: string[] = [];
+  const heardAll = new Promise<void>((resolve) => {
+    child.once('close', () => resolve());
+    child.once('error', (error) => {
+      said.push(error.message);
+      resolve();
+    });
   });
   if (child.stderr) {
     createInterface({ input: child.stderr }).on('line', (line) => {
-      if (/FATAL|PANIC|ERROR|HINT|error while loading/.test(line)) {
-        last = /HINT/.test(line)
-          ? `${last} (${line.replace(/.*HINT:\s*/, '')})`
-          : line.replace(/.*(?:FATAL|PANIC|ERROR):\s*/, '');
-      }
-      if (/PANIC/.test(line)) log.error({ postgres: line }, 'the database reports');
-      else log.debug({ postgres: line }, 'the database reports');
+      said.push(line);
+      if (said.length > 20) said.shift();
+      log[line.includes('PANIC:') ? 'error' : 'debug']({ postgres: line }, 'the database reports');
     });
   }
-  return () => last;
+  return async () => {
+    // Processes left over from it may keep the stream open.
+    await Promise.race([heardAll, systemClock.sleep(500)]);
+    const complaints = said.filter((line) => /(?:ERROR|FATAL|PANIC|HINT):|error while loading/.test(line));
+    const words = (complaints.length > 0 ? complaints : said).slice(-3).join(' ');
+    return words.replace(/\S+ \S+ UTC \[\d+\] (?:ERROR|FATAL|PANIC|HINT): +/g, '').replace(/\s+/g, ' ');
+  };
 }
 
 /** Stops the server that a killed service left running on the folder, if there is one. */

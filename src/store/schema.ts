@@ -102,8 +102,6 @@ export const cursors = pgTable(
     version: integer('version').notNull(),
     /** First instant without a row or roll-up; null: none to come, or a heartbeat whose open occurrence has a row. */
     nextUnrecorded: instant('next_unrecorded'),
-    lastDone: instant('last_done'),
-    openRows: integer('open_rows').notNull().default(0),
     openIncidents: integer('open_incidents').notNull().default(0),
     nextCheckAt: instant('next_check_at'),
     /** Pings stored but not applied yet (job far behind). */
@@ -148,7 +146,7 @@ export const occurrences = pgTable(
   (t) => [
     primaryKey({ columns: [t.jobId, t.scheduledFor] }),
     check('whole_seconds', sql`date_trunc('second', ${t.scheduledFor}) = ${t.scheduledFor}`),
-    index('occurrences_check').on(t.jobId, t.checkAt).where(sql`${t.checkAt} is not null`),
+    index('occurrences_check').on(t.jobId, t.checkAt, t.scheduledFor).where(sql`${t.checkAt} is not null`),
     index('occurrences_wanted').on(t.jobId, t.scheduledFor).where(sql`${t.wanted}`),
     index('occurrences_uncovered')
       .on(t.jobId, t.scheduledFor)

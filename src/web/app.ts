@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import { type ReadHealth, healthPage } from './health.ts';
+import { healthPage, type ReadHealth } from './health.ts';
 import { homePage } from './home.tsx';
 import type { Metrics } from './metrics.ts';
 import { type PingDeps, pingHandler } from './pings.ts';

@@ -2,7 +2,7 @@ import { type Context, Hono } from 'hono';
 import type { Clock } from '../clock.ts';
 import { formatInstant } from '../core/time.ts';
 import type { SharedHealth } from '../store/health.ts';
-import type { Vitals, VitalSigns } from '../vitals.ts';
+import type { VitalSigns, Vitals } from '../vitals.ts';
 
 export type Role = 'web' | 'evaluator' | 'notifier';
 

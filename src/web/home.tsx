@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Hono } from 'hono';
-import type { FC } from 'hono/jsx';
 import { raw } from 'hono/html';
+import type { FC } from 'hono/jsx';
 import type { Health, ReadHealth } from './health.ts';
 
 const STYLE = `
@@ -52,7 +52,10 @@ const Home: FC<{ health: Health; publicUrl: string }> = ({ health, publicUrl }) 
       </head>
       <body>
         <h1>Rollcall</h1>
-        <p>A dead-man's switch for scheduled jobs: it knows every run that should happen, and tells people when one does not.</p>
+        <p>
+          A dead-man's switch for scheduled jobs: it knows every run that should happen, and tells people when one does
+          not.
+        </p>
         <h2 class={health.status === 'ok' ? 'good' : 'bad'}>
           {health.status === 'ok' ? 'Rollcall itself is well' : 'Rollcall itself is not well'}
         </h2>

@@ -22,7 +22,8 @@ export function createMetrics(): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
-  const histogram = (name: string, help: string, buckets: number[]) => new Histogram({ name, help, buckets, registers });
+  const histogram = (name: string, help: string, buckets: number[]) =>
+    new Histogram({ name, help, buckets, registers });
   const pings = new Counter({
     name: 'rollcall_pings_total',
     help: 'Requests to the ping endpoint by outcome: what the ping was matched by, or why it was not.',
@@ -30,7 +31,11 @@ export function createMetrics(): Metrics {
     registers,
   });
   const pingSeconds = histogram('rollcall_ping_seconds', 'From request to reply, which follows the commit.', SECONDS);
-  const batch = histogram('rollcall_batch_pings', 'Pings committed in one transaction.', [0, 1, 2, 5, 10, 50, 100, 500]);
+  const batch = histogram(
+    'rollcall_batch_pings',
+    'Pings committed in one transaction.',
+    [0, 1, 2, 5, 10, 50, 100, 500],
+  );
   const batchSeconds = histogram('rollcall_batch_seconds', 'Duration of the transaction of one batch.', SECONDS);
   const tickSeconds = histogram('rollcall_evaluator_tick_seconds', 'Duration of one tick of the evaluator.', SECONDS);
   const requests = new Histogram({
@@ -93,15 +98,21 @@ function addLags(registers: Registry[], vitals: Pick<Vitals, 'read'>, monotonic:
   gauge('rollcall_ingest_lag_seconds', 'Since the last commit of ingest; it beats twice a second.', () =>
     since(vitals.read().lastBeatAt),
   );
-  gauge('rollcall_evaluator_lag_seconds', 'Since the last tick of this evaluator.', () => since(vitals.read().lastTickAt));
+  gauge('rollcall_evaluator_lag_seconds', 'Since the last tick of this evaluator.', () =>
+    since(vitals.read().lastTickAt),
+  );
   gauge('rollcall_horizon_lag_seconds', 'Database time less horizon at the last tick.', () => {
     const { horizonLagMs } = vitals.read();
     return horizonLagMs === null ? null : horizonLagMs / 1000;
   });
-  gauge('rollcall_clock_offset_seconds', 'The clock of this machine less that of the database; used for nothing.', () => {
-    const { clockOffsetMs } = vitals.read();
-    return clockOffsetMs === null ? null : clockOffsetMs / 1000;
-  });
+  gauge(
+    'rollcall_clock_offset_seconds',
+    'The clock of this machine less that of the database; used for nothing.',
+    () => {
+      const { clockOffsetMs } = vitals.read();
+      return clockOffsetMs === null ? null : clockOffsetMs / 1000;
+    },
+  );
 }
 
 function addOutbox(registers: Registry[], outboxWaiting: () => Promise<number>): void {

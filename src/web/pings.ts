@@ -90,7 +90,7 @@ async function answerPing(c: Context, deps: PingDeps): Promise<Answer> {
       arrivedMs: deps.monotonic(),
     });
     if (answer.outcome === 'not_found') await countUnknownKey(request.ping.target, source, deps);
-    return withConnection(toAnswer(answer), body);
+    return body.isCut && method !== 'POST' ? closing(toAnswer(answer)) : toAnswer(answer);
   } catch (error) {
     return failed(error, deps);
   }
@@ -142,9 +142,12 @@ function toAnswer(answer: PingAnswer): Answer {
   return { status: 200, text: 'OK', outcome: answer.matchedBy, headers };
 }
 
-/** What is left of a cut body must not be read as the next request. */
-function withConnection(answer: Answer, body: PingBody): Answer {
-  return body.isCut ? { ...answer, headers: { ...answer.headers, Connection: 'close' } } : answer;
+/**
+ * After a cut POST the adapter reads on for half a second, so that the reply is not lost to a reset, and then hangs up.
+ * It does not for other methods, and what is left of their bodies must not wait for ever.
+ */
+function closing(answer: Answer): Answer {
+  return { ...answer, headers: { ...answer.headers, Connection: 'close' } };
 }
 
 function failed(error: unknown, { log }: PingDeps): Answer {

@@ -19,7 +19,12 @@ export type RateLimitOptions = {
 };
 
 /** A leaking bucket per address, bounded in memory whatever arrives. */
-export function createRateLimit({ burst = 60, perMinute = 60, addresses = 10_000, monotonic }: RateLimitOptions): RateLimit {
+export function createRateLimit({
+  burst = 60,
+  perMinute = 60,
+  addresses = 10_000,
+  monotonic,
+}: RateLimitOptions): RateLimit {
   const buckets = new Map<string, { level: number; at: number }>();
   const msPerLeak = 60_000 / perMinute;
   const levelOf = (key: string): number => {

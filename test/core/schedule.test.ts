@@ -22,6 +22,12 @@ const errors = (input: unknown) => {
   return read.ok ? 'accepted' : read.errors;
 };
 
+/** Processor time of this process: a busy machine must not fail a promise about work. */
+function cpuMillis(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
 describe('the schedules of a job', () => {
   test('are read into what is stored', () => {
     expect(
@@ -113,10 +119,10 @@ describe('a union of schedules', () => {
 
 describe('a timetable', () => {
   test('finds occurrences as they are taken: a window of 8000 years costs nothing until then', () => {
-    const started = performance.now();
+    const started = cpuMillis();
     const [first] = timetable([{ cron: '* * * * *' }], zone('Europe/Berlin')).dueIn(0, at('9999-01-01T00:00:00Z'));
     expect(first?.at).toBe(60_000);
-    expect(performance.now() - started).toBeLessThan(20);
+    expect(cpuMillis() - started).toBeLessThan(20);
   });
 
   test('of an empty or backward window is empty', () => {
@@ -128,6 +134,7 @@ describe('a timetable', () => {
   test('of a stored schedule that makes no sense throws, and says which', () => {
     const broken = (spec: unknown) => () => timetable([spec as ScheduleSpec], zone('UTC'));
     expect(broken({ cron: '0 0 31 2 *' })).toThrow(/not a cron schedule: .*31 2.*matches no day/);
+    expect(broken({ cron: 5 })).toThrow(/not a cron schedule: {"cron":5}: 5 fields expected/);
     expect(broken({ heartbeat: 60 })).toThrow(/heartbeat has no timetable/);
     expect(broken({ lunar: true })).toThrow(/not a schedule/);
     expect(() => timetable([], zone('UTC'))).toThrow(/at least one/);
@@ -156,6 +163,9 @@ describe('a warning', () => {
     ['* 9 * * *', /60 runs in each hour of "9"/],
     ['* * * * *', /^$/],
     ['*/45 * * * *', /starts again at each new hour/],
+    ['0-59/45 * * * *', /starts again at each new hour/],
+    ['0-40/45 * * * *', /longer than the range/],
+    ['0 8-18/3 * * *', /^$/],
     ['0 */5 * * *', /starts again at each new day/],
     ['0 0 */2 * *', /starts again at each new month/],
     ['0 0 1 */5 *', /starts again at each new year/],
@@ -196,7 +206,7 @@ describe('a warning', () => {
     expect(warnings('30 12 * * *', 'Europe/Berlin')).toBe('');
     expect(warnings('30 2 * * 1-5', 'Europe/Berlin')).toBe('');
     expect(warnings('0 * * * *', 'Europe/Berlin')).toBe('');
-    expect(warnings('0 * * * *', 'Australia/Lord_Howe')).toMatch(/happens twice/);
+    expect(warnings('0 * * * *', 'Australia/Lord_Howe')).toMatch(/02:00 does not exist that day/);
   });
 
   test('on a whole-day interval only in a zone whose clocks change (SCH-070)', () => {

@@ -12,7 +12,7 @@ export type Proxy = {
   close(): Promise<void>;
 };
 
-export async function startProxy(target: string): Promise<Proxy> {
+export async function startProxy(target: string, ownPort = 0): Promise<Proxy> {
   const { hostname, port } = new URL(target);
   const pairs: { client: Socket; server: Socket; isSilent: boolean }[] = [];
   let cut: string | null = null;
@@ -33,7 +33,7 @@ export async function startProxy(target: string): Promise<Proxy> {
       one.on('close', () => void (pair.isSilent || other.destroy()));
     }
   });
-  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => listener.listen(ownPort, '127.0.0.1', resolve));
   const address = listener.address();
   const url = new URL(target);
   url.port = String(typeof address === 'object' ? address?.port : '');

@@ -152,8 +152,10 @@ function missedRunsField(fields: Fields, heartbeat: boolean): MissedRuns | null 
   if (heartbeat) return null;
   const policy = MISSED_RUNS.find((known) => known === value);
   if (policy !== undefined) return policy;
-  const choice = '"catch_up" (each occurrence is work of its own), "coalesce" (one run covers them) or "skip" (a late run is worse than none)';
-  const problem = value === undefined ? 'missed_runs is required: what happens when nobody ran an occurrence? Write' : 'must be';
+  const choice =
+    '"catch_up" (each occurrence is work of its own), "coalesce" (one run covers them) or "skip" (a late run is worse than none)';
+  const problem =
+    value === undefined ? 'missed_runs is required: what happens when nobody ran an occurrence? Write' : 'must be';
   refuseField(fields, 'missed_runs', `${problem} ${choice}`);
   return null;
 }
@@ -188,6 +190,10 @@ function channelsField(fields: Fields, known: ReadonlySet<string>): readonly str
 function refuseWithHeartbeat(fields: Fields): void {
   for (const name of NOT_WITH_HEARTBEAT) {
     if (nullableValue(fields, name) === undefined) continue;
-    refuseField(fields, name, 'not with heartbeat, whose one occurrence is due a period after the last run: leave it out');
+    refuseField(
+      fields,
+      name,
+      'not with heartbeat, whose one occurrence is due a period after the last run: leave it out',
+    );
   }
 }

@@ -47,7 +47,8 @@ export function textField(fields: Fields, name: string, { max, fallback, lines, 
   if (value === undefined) return fallback;
   if (typeof value !== 'string') refuseField(fields, name, 'must be text, or left out');
   else {
-    const flaw = !blank && value.trim() === '' ? 'must not be empty: leave it out instead' : textFlaw(value, max, lines);
+    const flaw =
+      !blank && value.trim() === '' ? 'must not be empty: leave it out instead' : textFlaw(value, max, lines);
     if (flaw === null) return value;
     refuseField(fields, name, flaw);
   }
@@ -86,7 +87,10 @@ export function listField(fields: Fields, name: string, { most, item, what }: Li
   if (value === undefined) return null;
   if (!Array.isArray(value)) refuseField(fields, name, `must be a list of ${what}, such as []`);
   else if (value.length > most) refuseField(fields, name, `must have at most ${most} ${what}: it has ${value.length}`);
-  else return value.filter((entry: unknown, i): entry is string => isListItem(fields, `${name}[${i}]`, entry, { item, value, i }));
+  else
+    return value.filter((entry: unknown, i): entry is string =>
+      isListItem(fields, `${name}[${i}]`, entry, { item, value, i }),
+    );
   return null;
 }
 

@@ -1,0 +1,123 @@
+import type { Hono } from 'hono';
+import type { Clock } from '../clock.ts';
+import type { Config } from '../config.ts';
+import type { CatchUp } from '../engine/catch-up.ts';
+import type { Changes } from '../engine/changes.ts';
+import { createIngest, type Ingest } from '../engine/ingest.ts';
+import { createVersionCache } from '../engine/working-set.ts';
+import type { Logger } from '../log.ts';
+import type { ChannelContext } from '../notify/channel.ts';
+import { createDispatcher, runDispatcher } from '../notify/dispatcher.ts';
+import type { Database } from '../store/database.ts';
+import { readSharedHealth, type SharedHealth } from '../store/health.ts';
+import { createPingKeys } from '../store/keys.ts';
+import { createVitals, type Vitals } from '../vitals.ts';
+import { createApi } from '../web/api/index.ts';
+import { createApp, createProbes, type ProbeDeps } from '../web/app.ts';
+import { createClientAddress } from '../web/client-address.ts';
+import { createHealth, type Role } from '../web/health.ts';
+import { createMetrics } from '../web/metrics.ts';
+import { createRateLimit } from '../web/rate-limit.ts';
+import type { Zones } from '../zones.ts';
+import { runWatchdog } from './watchdog.ts';
+
+export type Parts = {
+  readonly config: Config;
+  readonly roles: ReadonlySet<Role>;
+  readonly database: Database;
+  readonly zones: Zones;
+  readonly clock: Clock;
+  readonly log: Logger;
+};
+
+export type Composition = {
+  readonly app: Hono;
+  /** Starts the loops of the roles. A loop that ends by itself is a bug and ends the process. */
+  startLoops(): Loops;
+};
+
+export type Loops = {
+  /** Ends evaluator, dispatcher and watchdog; resolves when they are at rest. */
+  stopLoops(): Promise<void>;
+  /** Ends ingest, when no request can reach it any more; what it holds is committed first. */
+  stopIngest(): Promise<void>;
+};
+
+/** Puts the process together from its parts: the one place that knows them all. */
+export function compose(parts: Parts): Composition {
+  const { config, roles, database, zones, clock, log } = parts;
+  const metrics = createMetrics();
+  const vitals = createVitals(clock.monotonic, metrics.observer);
+  const readShared = sharedHealth(database, vitals);
+  metrics.watch(vitals, clock.monotonic, async () => (await readShared()).outboxWaiting);
+  const readHealth = createHealth({ vitals, clock, tzVersion: zones.version, roles, readShared });
+  const probes: ProbeDeps = { readHealth, metrics, log };
+  const { publicUrl, outboundAllow, smtpUrl, mailFrom } = config;
+  const context: ChannelContext = { publicUrl, outboundAllow, smtpUrl, mailFrom, zones };
+  const versions = createVersionCache(zones);
+  const settleMs = config.blindSettleSeconds * 1000;
+  const engine = { database, clock, versions, zones, settleMs, vitals, log };
+  const ingest = roles.has('web') ? createIngest(engine) : null;
+  return {
+    app: ingest === null ? createProbes(probes) : createWebApp(parts, { ingest, context, probes }),
+    startLoops: () => startLoops(parts, { ingest, context, vitals }),
+  };
+}
+
+/** The clock of this machine is read for this one number, which is shown and used for nothing. */
+function sharedHealth(database: Database, vitals: Vitals): () => Promise<SharedHealth> {
+  return async () => {
+    const asked = Date.now();
+    const shared = await readSharedHealth(database);
+    vitals.clockOffset(Math.round((asked + Date.now()) / 2) - shared.now);
+    return shared;
+  };
+}
+
+type WebParts = { readonly ingest: Ingest; readonly context: ChannelContext; readonly probes: ProbeDeps };
+
+function createWebApp({ config, database, zones, clock, log }: Parts, { ingest, context, probes }: WebParts): Hono {
+  const { publicUrl } = config;
+  const changes = {} as unknown as Changes;
+  const catchUp = {} as unknown as CatchUp;
+  return createApp({
+    ...probes,
+    publicUrl,
+    pings: {
+      ingest,
+      isPingKey: createPingKeys(database, clock.monotonic),
+      clientAddress: createClientAddress(config.trustedProxies),
+      unknownKeys: createRateLimit({ monotonic: clock.monotonic }),
+      monotonic: clock.monotonic,
+      log,
+    },
+    api: createApi({ database, zones, changes, catchUp, publicUrl, channelContext: context, log }),
+  });
+}
+
+type LoopParts = { readonly ingest: Ingest | null; readonly context: ChannelContext; readonly vitals: Vitals };
+
+function startLoops({ config, roles, database, clock, log }: Parts, { ingest, context, vitals }: LoopParts): Loops {
+  const loopsEnd = new AbortController();
+  const ingestEnd = new AbortController();
+  const loops: Promise<void>[] = [];
+  if (roles.has('evaluator')) {
+    const url = config.watchdogUrl;
+    if (url !== null) loops.push(runWatchdog({ url, clock, vitals, log }, loopsEnd.signal));
+  }
+  if (roles.has('notifier')) {
+    const dispatcher = createDispatcher({ database, context, log });
+    loops.push(runDispatcher({ dispatcher, clock, log }, loopsEnd.signal));
+  }
+  const ingesting = ingest?.run(ingestEnd.signal);
+  return {
+    async stopLoops() {
+      loopsEnd.abort();
+      await Promise.all(loops);
+    },
+    async stopIngest() {
+      ingestEnd.abort();
+      await ingesting;
+    },
+  };
+}

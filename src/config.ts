@@ -1,0 +1,170 @@
+import { resolve } from 'node:path';
+import ipaddr from 'ipaddr.js';
+import { parseDuration, parsed, type Result, refused, type Seconds } from './core/time.ts';
+import type { LogLevel } from './log.ts';
+
+/** Everything the environment decides, checked and complete. */
+export type Config = Readonly<{
+  host: string;
+  /** 0: a free port is chosen. */
+  port: number;
+  /** Without a trailing slash. */
+  publicUrl: string;
+  /** Absolute. */
+  dataDir: string;
+  /** null: the service starts its own server in `dataDir`. */
+  databaseUrl: string | null;
+  smtpUrl: string | null;
+  mailFrom: string | null;
+  /** CIDRs. */
+  outboundAllow: readonly string[];
+  /** CIDRs. */
+  trustedProxies: readonly string[];
+  watchdogUrl: string | null;
+  blindSettleSeconds: Seconds;
+  logLevel: LogLevel;
+  apiKey: string | null;
+  pingKey: string | null;
+}>;
+
+/** Takes the text of a variable that is set. Its refusal says what is accepted. */
+type Reader<T> = (text: string) => Result<T>;
+
+const SECRETS: ReadonlySet<string> = new Set([
+  'DATABASE_URL',
+  'SMTP_URL',
+  'WATCHDOG_URL',
+  'ROLLCALL_API_KEY',
+  'ROLLCALL_PING_KEY',
+]);
+const LOG_LEVELS: readonly LogLevel[] = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
+
+/**
+ * Reads the configuration; the only reader of the environment. A variable that is unset or empty takes its default. A
+ * refusal is one line that names the variable, its value (never a secret one) and what is accepted.
+ */
+export function readConfig(env: NodeJS.ProcessEnv): Result<Config> {
+  const problems: string[] = [];
+  const read = <T>(name: string, fallback: T, reader: Reader<T>): T => {
+    const text = env[name]?.trim() ?? '';
+    if (text === '') return fallback;
+    const result = reader(text);
+    if (result.ok) return result.value;
+    // A password has no place in an address of ours, but may stand there all the same.
+    const shown = JSON.stringify(text.replace(/\/\/[^/@]*@/, '//…@'));
+    problems.push(`${name}${SECRETS.has(name) ? '' : ` is ${shown}, but it`} must be ${result.reason}`);
+    return fallback;
+  };
+  const host = read('HOST', '127.0.0.1', hostName);
+  const port = read('PORT', 3000, portNumber);
+  const config: Config = {
+    host,
+    port,
+    publicUrl: read('PUBLIC_URL', `http://${host.includes(':') ? `[${host}]` : host}:${port}`, publicUrl),
+    dataDir: read('DATA_DIR', resolve('data'), (text) => parsed(resolve(text))),
+    databaseUrl: read('DATABASE_URL', null, databaseUrl),
+    smtpUrl: read('SMTP_URL', null, urlOf(['smtp:', 'smtps:'], 'such as smtp://user:password@mail.example.com:587')),
+    mailFrom: read('MAIL_FROM', null, mailAddress),
+    outboundAllow: read('OUTBOUND_ALLOW', [], cidrs),
+    trustedProxies: read('TRUSTED_PROXIES', [], cidrs),
+    watchdogUrl: read('WATCHDOG_URL', null, urlOf(['http:', 'https:'], 'such as https://hc.example.com/ping/1234')),
+    blindSettleSeconds: read('BLIND_SETTLE', 600, positiveDuration),
+    logLevel: read('LOG_LEVEL', 'info', logLevel),
+    apiKey: read('ROLLCALL_API_KEY', null, key),
+    pingKey: read('ROLLCALL_PING_KEY', null, key),
+  };
+  const [problem] = problems;
+  return problem === undefined ? parsed(Object.freeze(config)) : refused(problem);
+}
+
+function hostName(text: string): Result<string> {
+  const bare = text.replace(/^\[(.*)\]$/, '$1');
+  return ipaddr.isValid(bare) || /^[a-z\d]([a-z\d.-]*[a-z\d])?$/i.test(bare)
+    ? parsed(bare)
+    : refused('an address or a host name to listen on, such as 127.0.0.1 or 0.0.0.0');
+}
+
+function portNumber(text: string): Result<number> {
+  return /^\d{1,5}$/.test(text) && Number(text) <= 65_535
+    ? parsed(Number(text))
+    : refused('a port from 0 to 65535 (0 takes a free one)');
+}
+
+function publicUrl(text: string): Result<string> {
+  const url = parseUrl(text);
+  const isWeb = url?.protocol === 'http:' || url?.protocol === 'https:';
+  if (!url || !isWeb || url.search !== '' || url.hash !== '' || url.username !== '' || url.password !== '') {
+    return refused('the http or https address under which people reach Rollcall, such as https://rollcall.example.com');
+  }
+  return parsed(url.href.replace(/\/+$/, ''));
+}
+
+function urlOf(protocols: readonly string[], example: string): Reader<string> {
+  const names = protocols.map((protocol) => protocol.slice(0, -1)).join(' or ');
+  return (text) => {
+    const url = parseUrl(text);
+    return url && protocols.includes(url.protocol) && url.hostname !== ''
+      ? parsed(text)
+      : refused(`a URL with ${names}, ${example} (characters such as @ and / in a password are written %40 and %2F)`);
+  };
+}
+
+/** Several hosts (`host1:5432,host2:5432`) are fine for PostgreSQL, and no URL to Node. */
+function databaseUrl(text: string): Result<string> {
+  const url = parseUrl(text.replace(/(:\/\/(?:[^/@?]*@)?[^/,?]*)(?:,[^/?]*)/, '$1'));
+  const isPostgres = url?.protocol === 'postgres:' || url?.protocol === 'postgresql:';
+  return isPostgres && isDecodable(text)
+    ? parsed(text)
+    : refused(
+        'a URL such as postgres://user:password@db.example.com:5432/rollcall (characters such as @ and / in a password are written %40 and %2F)',
+      );
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    return decodeURIComponent(text) !== '';
+  } catch {
+    return false;
+  }
+}
+
+function mailAddress(text: string): Result<string> {
+  const address = /<([^<>]+)>$/.exec(text)?.[1] ?? text;
+  return /^[^\s@<>]+@[^\s@<>]+$/.test(address) && !/[\r\n]/.test(text)
+    ? parsed(text)
+    : refused('a sender such as rollcall@example.com or "Rollcall <rollcall@example.com>"');
+}
+
+function cidrs(text: string): Result<readonly string[]> {
+  const list = text.split(/[\s,]+/).filter((part) => part !== '');
+  const wrong = list.find((part) => !isCidr(part));
+  return wrong === undefined
+    ? parsed(Object.freeze(list))
+    : refused(`address ranges separated by commas, such as 10.0.0.0/8,fd00::/8; ${JSON.stringify(wrong)} is none`);
+}
+
+function isCidr(text: string): boolean {
+  const [address = '', length, ...rest] = text.split('/');
+  // ipaddr.js also takes 10.1 and 0x7f.1, which mean something else to most readers.
+  const isWhole = address.includes(':') ? ipaddr.IPv6.isValid(address) : ipaddr.IPv4.isValidFourPartDecimal(address);
+  return isWhole && length !== undefined && rest.length === 0 && /^\d{1,3}$/.test(length) && ipaddr.isValidCIDR(text);
+}
+
+function positiveDuration(text: string): Result<Seconds> {
+  const duration = parseDuration(text);
+  if (duration.ok && duration.value > 0) return duration;
+  return refused('a duration above zero, such as 90s, 10m or 1h');
+}
+
+function logLevel(text: string): Result<LogLevel> {
+  const level = LOG_LEVELS.find((each) => each === text.toLowerCase());
+  return level ? parsed(level) : refused(`one of ${LOG_LEVELS.join(', ')}`);
+}
+
+function key(text: string): Result<string> {
+  return /^[\w-]{16,200}$/.test(text) ? parsed(text) : refused('16 to 200 characters of A-Z, a-z, 0-9, _ and -');
+}
+
+function parseUrl(text: string): URL | null {
+  return URL.canParse(text) ? new URL(text) : null;
+}

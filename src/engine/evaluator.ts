@@ -1,0 +1,97 @@
+import type { Clock } from '../clock.ts';
+import type { Instant } from '../core/time.ts';
+import type { Logger } from '../log.ts';
+import { readHorizon } from '../store/beats.ts';
+import type { Database, Tx } from '../store/database.ts';
+import { setFact } from '../store/facts.ts';
+import { EVALUATOR_TICK } from '../store/health.ts';
+import { dueJobs, failuresOf, pushBack } from '../store/telling.ts';
+import type { Vitals } from '../vitals.ts';
+import { type AdvanceDeps, advanceJob } from './advancing.ts';
+
+export type EvaluatorDeps = AdvanceDeps & {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly vitals: Vitals;
+  readonly log: Logger;
+};
+
+const EVERY_MS = 250;
+const BATCH = 200;
+const AT_ONCE = 4;
+const BROKEN_RETRY_MS = 60_000;
+const MAX_RETRY_MS = 600_000;
+
+export type Evaluator = {
+  /** One round: every due job is judged up to the horizon, oldest first. Returns how many were. */
+  tick(): Promise<number>;
+  run(signal: AbortSignal): Promise<void>;
+};
+
+/** The loop that judges due jobs. Any number may run; each job belongs to one at a time, by the lock of its cursor. */
+export function createEvaluator(deps: EvaluatorDeps): Evaluator {
+  async function tick(): Promise<number> {
+    const begun = deps.clock.monotonic();
+    const { now, horizon } = await deps.database.transaction(async (tx) => {
+      await setFact(tx, EVALUATOR_TICK, new Date(tx.now).toISOString());
+      return { now: tx.now, horizon: await readHorizon(tx) };
+    });
+    let judged = 0;
+    if (horizon !== null) {
+      for (let again = true; again; ) {
+        const due = await deps.database.transaction((tx) => dueJobs(tx, horizon, BATCH));
+        const results = await inParallel(due, (jobId) => judge(deps, jobId, horizon));
+        judged += results.filter((result) => result === 'reached').length;
+        // Locked and failed ones come back next tick; going on without progress would spin.
+        again = due.length > 0 && results.some((result) => result === 'reached' || result === 'behind');
+      }
+    }
+    deps.vitals.tick({
+      horizonLagMs: horizon === null ? Number.POSITIVE_INFINITY : now - horizon,
+      ms: deps.clock.monotonic() - begun,
+    });
+    return judged;
+  }
+
+  return {
+    tick,
+    async run(signal) {
+      while (!signal.aborted) {
+        await tick().catch((error: unknown) => deps.log.error({ error }, 'an evaluator tick failed'));
+        await deps.clock.sleep(EVERY_MS, signal).catch(() => undefined);
+      }
+    },
+  };
+}
+
+async function inParallel<T>(jobIds: readonly number[], judgeOne: (jobId: number) => Promise<T>): Promise<T[]> {
+  const results: T[] = [];
+  const queue = [...jobIds];
+  const worker = async (): Promise<void> => {
+    for (let jobId = queue.shift(); jobId !== undefined; jobId = queue.shift()) results.push(await judgeOne(jobId));
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  return results;
+}
+
+/** One job, one transaction; its failure is its own: it is pushed back with growing delay, and the rest go on. */
+async function judge(deps: EvaluatorDeps, jobId: number, until: Instant) {
+  try {
+    return await deps.database.transaction(async (tx) => {
+      const result = await advanceJob(tx, deps, jobId, { until, wait: false });
+      if (result === 'broken') await pushBack(tx, jobId, 0, tx.now + BROKEN_RETRY_MS);
+      return result;
+    });
+  } catch (error) {
+    deps.log.error({ error, jobId }, 'a job could not be judged');
+    await deps.database
+      .transaction((tx) => retryLater(tx, jobId))
+      .catch((failure: unknown) => deps.log.error({ error: failure, jobId }, 'a failing job could not be pushed back'));
+    return 'failed' as const;
+  }
+}
+
+async function retryLater(tx: Tx, jobId: number): Promise<void> {
+  const failures = (await failuresOf(tx, jobId)) + 1;
+  await pushBack(tx, jobId, failures, tx.now + Math.min(MAX_RETRY_MS, 1000 * 2 ** Math.min(failures, 20)));
+}

@@ -1,0 +1,120 @@
+import { groupBy } from '../core/group.ts';
+import { formatKey } from '../core/key.ts';
+import { type LedgerEvent, rowTerms, type Version } from '../core/ledger.ts';
+import type { IncidentMessage } from '../core/message.ts';
+import { deadlineOf } from '../core/occurrence.ts';
+import { formatInstant, type Instant } from '../core/time.ts';
+import { routedChannels } from '../store/channels.ts';
+import type { Tx } from '../store/database.ts';
+import { enqueueForJobs, enqueueNotice } from '../store/outbox.ts';
+import { lastCompletedOf, type Member, membersOf } from '../store/telling.ts';
+import type { OpenJob } from './working-set.ts';
+
+/** What the failing run said, for the events its ping caused. */
+export type Said = { readonly exitCode: number | null; readonly output: string | null };
+
+const OUTPUT_CHARACTERS = 2000;
+
+/** The end of a body as text, by code point; bytes that are no UTF-8 become U+FFFD. */
+export function outputTail(body: Uint8Array): string | null {
+  if (body.length === 0) return null;
+  const text = new TextDecoder().decode(body.subarray(Math.max(0, body.length - 4 * OUTPUT_CHARACTERS)));
+  return [...text].slice(-OUTPUT_CHARACTERS).join('').trim() || null;
+}
+
+/** Writes the outbox rows of everything these jobs' ledgers want told. After save(): incidents have their real ids. */
+export async function tell(tx: Tx, jobs: readonly OpenJob[], said: ReadonlyMap<LedgerEvent, Said>): Promise<void> {
+  const loud = jobs.filter(({ ledger }) => ledger.events.length > 0);
+  if (loud.length > 0) {
+    const incidentIds = loud.flatMap(({ ledger }) => ledger.events.map(({ incident }) => incident.id));
+    const [members, completed] = await Promise.all([
+      membersOf(tx, [...new Set(incidentIds)]),
+      lastCompletedOf(
+        tx,
+        loud.map(({ job }) => job.id),
+      ),
+    ]);
+    const rows = loud.flatMap((open) => {
+      const last = completed.find(({ jobId }) => jobId === open.job.id) ?? null;
+      return open.ledger.events.map((event) => ({
+        jobId: open.job.id,
+        incidentId: event.incident.id,
+        event: event.number,
+        payload: messageOf(open, event, members, last, said.get(event)),
+      }));
+    });
+    await enqueueForJobs(tx, rows);
+  }
+  await tellUnknown(tx, jobs);
+}
+
+function keyIn(versions: readonly Version[], number: number, at: Instant): string {
+  const version = versions.find((one) => one.number === number) ?? versions.at(-1);
+  return version ? formatKey(at, version.zone) : formatInstant(at);
+}
+
+function messageOf(
+  { job, ledger }: OpenJob,
+  event: LedgerEvent,
+  members: readonly Member[],
+  last: { readonly scheduledFor: Instant; readonly version: number } | null,
+  said: Said | undefined,
+): IncidentMessage {
+  const { incident } = event;
+  const own = members.filter(({ incidentId }) => incidentId === incident.id);
+  // The one that is told goes first.
+  own.sort((a, b) => Number(b.scheduledFor === event.first) - Number(a.scheduledFor === event.first));
+  const resolved = event.type === 'resolved';
+  return {
+    type: `incident.${event.type}`,
+    incident: {
+      id: incident.id,
+      kind: incident.kind,
+      state: resolved ? 'resolved' : 'open',
+      openedAt: incident.openedAt,
+      resolvedAt: resolved ? incident.resolvedAt : null,
+      occurrenceCount: incident.occurrenceCount,
+    },
+    job: { slug: job.slug, name: job.definition.name, tags: job.definition.tags, zone: job.definition.zone },
+    occurrences: own.map(({ scheduledFor, state, version }) => ({
+      key: keyIn(ledger.versions, version, scheduledFor),
+      scheduledFor,
+      state,
+    })),
+    facts: {
+      before: event.before,
+      expectedBy: expectedBy({ job, ledger }, event),
+      lastCompleted: last && keyIn(ledger.versions, last.version, last.scheduledFor),
+      missedRuns: job.definition.missedRuns,
+      exitCode: said?.exitCode ?? null,
+      output: said?.output ?? null,
+      detail: incident.detail,
+    },
+  };
+}
+
+function expectedBy({ ledger }: OpenJob, { first, incident }: LedgerEvent): Instant | null {
+  const row = first === null ? undefined : ledger.rows.get(first);
+  if (!row) return null;
+  const terms = rowTerms(ledger, row);
+  if (incident.kind === 'not_started') return terms.startBy;
+  const runs = ledger.runs.filter((run) => run.scheduledFor === row.scheduledFor);
+  return incident.kind === 'overrun' ? deadlineOf(terms, runs) : terms.graceEnd;
+}
+
+/** One notice per blind window and settling instant, to every channel of the jobs concerned. */
+async function tellUnknown(tx: Tx, jobs: readonly OpenJob[]): Promise<void> {
+  const unknown = jobs.flatMap(({ job, ledger }) => ledger.unknown.map((one) => ({ jobId: job.id, ...one })));
+  if (unknown.length === 0) return;
+  const routes = await routedChannels(tx, [...new Set(unknown.map(({ jobId }) => jobId))]);
+  const bySubject = groupBy(unknown, ({ window, at }) => `blind:${window.until}:${at}`);
+  for (const [subject, about] of bySubject) {
+    const [first] = about;
+    if (!first) continue;
+    const { window, at } = first;
+    const concerned = new Set(about.map(({ jobId }) => jobId));
+    const channels = new Set(routes.filter(({ jobId }) => concerned.has(jobId)).map(({ channelId }) => channelId));
+    const text = `Rollcall could not hear pings from ${formatInstant(window.after)} to ${formatInstant(window.until)}. Whether these runs happened is unknown.`;
+    await enqueueNotice(tx, { kind: 'unknown', subject, text, at }, [...channels], about);
+  }
+}

@@ -1,0 +1,195 @@
+import type { Clock } from '../clock.ts';
+import { formatKey } from '../core/key.ts';
+import { formatInstant } from '../core/time.ts';
+import type { Logger } from '../log.ts';
+import { type ChannelRow, lockChannel, recordAttempt, recordExpiry } from '../store/channels.ts';
+import type { Database, Tx } from '../store/database.ts';
+import {
+  channelsWithWork,
+  firstMessageId,
+  giveUp,
+  type Lease,
+  lease,
+  leasedPayloads,
+  type NoticeLine,
+  newMessageId,
+  type Settlement,
+  settle,
+  type WaitingRow,
+  WORTH_MS,
+  waitingRows,
+} from '../store/outbox.ts';
+import type { Batch, BatchEvent, ChannelContext, Delivery, NoticeOccurrence } from './channel.ts';
+import { type GivenUp, planMessage } from './grouping.ts';
+import { sendOnce } from './registry.ts';
+
+const FIRST_DELAY_MS = 5000;
+const LONGEST_DELAY_MS = 15 * 60_000;
+/** Channels sent to at the same time. */
+const MOST_AT_ONCE = 20;
+const ROUND_MS = 500;
+
+export type DispatcherDeps = {
+  readonly database: Database;
+  readonly context: ChannelContext;
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
+  /** For the jitter: 0 to 1. */
+  readonly random?: () => number;
+};
+
+export type Dispatcher = {
+  /** One round: every channel for which a message is due gets it. Answers how many messages were delivered. */
+  tick(): Promise<number>;
+};
+
+/**
+ * Sends what waits in the outbox. Any number may run: a channel's row lock and a lease decide who sends. Rounds may
+ * overlap: a channel that an earlier round is still busy with is left to it.
+ */
+export function createDispatcher(deps: DispatcherDeps): Dispatcher {
+  const busy = new Set<number>();
+  const inTurn = limited(MOST_AT_ONCE);
+  const serve = async (id: number): Promise<boolean> => {
+    busy.add(id);
+    try {
+      return await inTurn(() => serveChannel(id, deps));
+    } catch (error) {
+      // The lease runs out, and the message is sent again with the same id.
+      deps.log.error({ err: error, channel: id }, 'a channel could not be served');
+      return false;
+    } finally {
+      busy.delete(id);
+    }
+  };
+  return {
+    async tick() {
+      const ids = await deps.database.transaction(channelsWithWork);
+      const results = await Promise.all(ids.filter((id) => !busy.has(id)).map(serve));
+      return results.filter(Boolean).length;
+    },
+  };
+}
+
+/** Runs rounds until the signal aborts, then waits for what is under way. A slow channel holds up no round. */
+export async function runDispatcher(
+  {
+    dispatcher,
+    clock,
+    log,
+  }: { readonly dispatcher: Dispatcher; readonly clock: Clock; readonly log: DispatcherDeps['log'] },
+  signal: AbortSignal,
+): Promise<void> {
+  const rounds = new Set<Promise<void>>();
+  while (!signal.aborted) {
+    const round = dispatcher
+      .tick()
+      .then(() => undefined)
+      .catch((error: unknown) => log.error({ err: error }, 'a round of the dispatcher failed'))
+      .finally(() => rounds.delete(round));
+    rounds.add(round);
+    await clock.sleep(ROUND_MS, signal);
+  }
+  await Promise.all(rounds);
+}
+
+/** At most so many at once; the others wait in line. */
+function limited(most: number): <T>(work: () => Promise<T>) => Promise<T> {
+  const line: (() => void)[] = [];
+  let running = 0;
+  return async (work) => {
+    if (running >= most) await new Promise<void>((resolve) => line.push(resolve));
+    else running += 1;
+    try {
+      return await work();
+    } finally {
+      const next = line.shift();
+      if (next) next();
+      else running -= 1;
+    }
+  };
+}
+
+/** A message somebody holds a lease for, ready to be sent outside of any transaction. */
+type Taken = { readonly channel: ChannelRow; readonly lease: Lease; readonly attempts: number; readonly batch: Batch };
+
+async function serveChannel(channelId: number, { database, context, log, random = Math.random }: DispatcherDeps) {
+  const taken = await database.transaction((tx) => take(tx, channelId, context));
+  if (!taken) return false;
+  const { channel, batch } = taken;
+  const report = (error: unknown): void => log.error({ err: error, channel: channel.slug }, 'sending failed by a bug');
+  const delivery = await sendOnce(channel, batch, { context, report });
+  await database.transaction((tx) => record(tx, taken, delivery, random()));
+  const facts = { channel: channel.slug, message: batch.id, events: batch.events.length };
+  if (delivery.outcome === 'delivered') log.info(facts, 'message delivered');
+  else log.warn({ ...facts, outcome: delivery.outcome, reason: delivery.reason }, 'message not delivered');
+  return delivery.outcome === 'delivered';
+}
+
+/** Takes the next message of a channel under a lease; null when none is due or another dispatcher is at it. */
+async function take(tx: Tx, channelId: number, context: ChannelContext): Promise<Taken | null> {
+  const channel = await lockChannel(tx, channelId, { wait: false });
+  if (!channel) return null;
+  const waiting = await waitingRows(tx, channelId);
+  const { givenUp, message } = planMessage(waiting, tx.now);
+  await giveUp(tx, givenUp);
+  await judgeExpired(tx, channel, expiredOf(waiting.rows, givenUp));
+  if (!message) return null;
+  const leased = await lease(tx, message.rowIds, message.id ?? newMessageId());
+  const ids = new Set(leased.rowIds);
+  const rows = waiting.rows.filter(({ id }) => ids.has(id));
+  const attempts = 1 + Math.max(...rows.map((row) => row.attempts));
+  return { channel, lease: leased, attempts, batch: await batchOf(tx, channelId, { leased, rows, context }) };
+}
+
+function expiredOf(rows: readonly WaitingRow[], givenUp: readonly GivenUp[]): WaitingRow | undefined {
+  const expired = new Set(givenUp.filter(({ state }) => state === 'expired').map(({ id }) => id));
+  return rows.find(({ id, attempts }) => expired.has(id) && attempts > 0);
+}
+
+async function judgeExpired(tx: Tx, channel: ChannelRow, oldest: WaitingRow | undefined): Promise<void> {
+  if (!oldest) return;
+  const reason = channel.lastFailure ?? 'no attempt succeeded in 24 h';
+  await recordExpiry(tx, channel, { since: oldest.createdAt, reason });
+}
+
+type Leased = { readonly leased: Lease; readonly rows: readonly WaitingRow[]; readonly context: ChannelContext };
+
+async function batchOf(tx: Tx, channelId: number, { leased, rows, context }: Leased): Promise<Batch> {
+  const { payloads, lines } = await leasedPayloads(tx, leased);
+  const events = payloads.map((payload): BatchEvent => {
+    if (payload.type !== 'notice') return payload;
+    const about = lines.filter(({ noticeId }) => noticeId === payload.notice.id);
+    const occurrences = about.map((line) => noticeOccurrence(line, context.zones));
+    return { ...payload, occurrences, occurrenceCount: about[0]?.total ?? 0 };
+  });
+  const incidents = [...new Set(rows.flatMap(({ incidentId }) => (incidentId === null ? [] : [incidentId])))];
+  const inReplyTo = incidents.length === 0 ? null : await firstMessageId(tx, channelId, incidents);
+  return { id: leased.messageId, sentAt: tx.now, inReplyTo, events };
+}
+
+function noticeOccurrence(line: NoticeLine, zones: ChannelContext['zones']): NoticeOccurrence {
+  const { slug, name, tags, zone: zoneName, scheduledFor, state } = line;
+  const zone = zones.get(zoneName);
+  const key = zone.ok ? formatKey(scheduledFor, zone.value) : formatInstant(scheduledFor);
+  return { job: { slug, name, tags, zone: zoneName }, key, scheduledFor, state };
+}
+
+async function record(tx: Tx, { channel, lease: leased, attempts }: Taken, delivery: Delivery, random: number) {
+  // First, as `take` does: two transactions that lock in different orders would wait for each other.
+  await lockChannel(tx, channel.id, { wait: true });
+  await settle(tx, leased, settlementOf(delivery, attempts, random));
+  await recordAttempt(tx, channel.id, { messageId: leased.messageId, rows: leased.rowIds.length, delivery });
+}
+
+function settlementOf(delivery: Delivery, attempts: number, random: number): Settlement {
+  if (delivery.outcome !== 'retry') return delivery;
+  const { reason, retryAfterMs = 0, uncertain = false } = delivery;
+  const delayMs = Math.min(Math.max(backOff(attempts, random), retryAfterMs), WORTH_MS);
+  return { outcome: 'retry', reason, uncertain, delayMs, quietMs: Math.min(retryAfterMs, WORTH_MS) };
+}
+
+/** 5 s, 10 s, 20 s, … 15 min, a fifth more or less, so that what failed together does not come back together. */
+export function backOff(attempts: number, random: number): number {
+  const delay = Math.min(FIRST_DELAY_MS * 2 ** Math.min(attempts - 1, 20), LONGEST_DELAY_MS);
+  return Math.round(delay * (0.8 + 0.4 * random));
+}

@@ -1,0 +1,42 @@
+import type { Silence } from '../core/ledger.ts';
+import type { Instant } from '../core/time.ts';
+import type { Tx } from './database.ts';
+
+/** A beat is heard for this long; older ones belong to replicas that are gone. */
+const HEARD_MS = 10_000;
+/** No beat for longer than this: blind. From GAP_MS on: a gap, whose deadlines wait. */
+export const BLIND_MS = 30_000;
+export const GAP_MS = 3_000;
+const FORGOTTEN_MS = 86_400_000;
+
+/** The newest instant through which any replica has flushed; null: none ever has. */
+export async function lastBeat(tx: Tx): Promise<Instant | null> {
+  const [row] = await tx.sql<{ through: Instant | null }[]>`select max(through) as through from beats`;
+  return row?.through ?? null;
+}
+
+/** Records database time without a beat; the first to see it records it. */
+export async function recordSilence(tx: Tx, { after, until, kind }: Silence): Promise<void> {
+  await tx.sql`insert into blind_windows (after, until, kind) values (${after}, ${until}, ${kind}) on conflict do nothing`;
+}
+
+/** This replica has flushed everything that reached it up to `through`. */
+export async function beat(tx: Tx, replica: string, through: Instant): Promise<void> {
+  await tx.sql`
+    insert into beats (replica, through) values (${replica}, ${through})
+    on conflict (replica) do update set through = greatest(beats.through, excluded.through)`;
+}
+
+/** The instant up to which the evaluator may judge: the least among the replicas heard lately; null: none is. */
+export async function readHorizon(tx: Tx): Promise<Instant | null> {
+  const [row] = await tx.sql<{ horizon: Instant | null }[]>`
+    select min(through) as horizon from beats where through > ${tx.now - HEARD_MS}::timestamptz`;
+  return row?.horizon ?? null;
+}
+
+/** A replica that stops cleanly holds nobody back; of the ones that died, the newest beat stays as the last sign of life. */
+export async function forgetReplicas(tx: Tx, replica: string | null): Promise<void> {
+  await tx.sql`
+    delete from beats where (replica = ${replica} or through < ${tx.now - FORGOTTEN_MS}::timestamptz)
+      and through < (select max(through) from beats)`;
+}

@@ -1,0 +1,186 @@
+import type { Ledger, Row } from '../core/ledger.ts';
+import type { Instant } from '../core/time.ts';
+import type { Tx } from './database.ts';
+
+/** One job as this transaction leaves it. */
+export type Outcome = {
+  readonly jobId: number;
+  readonly ledger: Ledger;
+  readonly nextCheckAt: Instant | null;
+  readonly version: number;
+  readonly deferred: number;
+};
+
+const iso = (at: Instant | null): string | null => (at === null ? null : new Date(at).toISOString());
+
+/**
+ * Writes what the transaction did to these jobs. Afterwards every new run and incident has its real id, in the objects
+ * themselves. Rows, cursor and incidents of a job go together: the caller holds the lock of its cursor.
+ */
+export async function save(tx: Tx, outcomes: readonly Outcome[]): Promise<void> {
+  await Promise.all([saveRuns(tx, outcomes), saveIncidents(tx, outcomes)]);
+  await Promise.all([saveRows(tx, outcomes), saveMembers(tx, outcomes), saveCursors(tx, outcomes)]);
+  await saveCovers(tx, outcomes);
+}
+
+async function saveRuns(tx: Tx, outcomes: readonly Outcome[]): Promise<void> {
+  const runs = outcomes.flatMap(({ jobId, ledger }) => [...ledger.changedRuns].map((run) => ({ jobId, run })));
+  if (runs.length === 0) return;
+  const columns = runs.map(({ jobId, run }, ord) => ({
+    ord,
+    id: run.id > 0 ? run.id : null,
+    job_id: jobId,
+    thread: run.thread,
+    rid: run.rid,
+    scheduled_for: iso(run.scheduledFor),
+    started_at: iso(run.startedAt),
+    superseded_at: iso(run.supersededAt),
+    ended_at: iso(run.endedAt),
+    verdict: run.verdict,
+    exit_code: run.exitCode,
+    duration_ms: run.durationMs,
+    heard_at: iso(run.heardAt),
+  }));
+  const record = tx.sql`jsonb_to_recordset(${JSON.stringify(columns)}::jsonb) n(ord int, id bigint, job_id bigint,
+    thread text, rid uuid, scheduled_for timestamptz, started_at timestamptz, superseded_at timestamptz,
+    ended_at timestamptz, verdict text, exit_code smallint, duration_ms bigint, heard_at timestamptz)`;
+  const known = runs.some(({ run }) => run.id > 0);
+  // Identities are drawn in the order of the rows, so that they can be given back to the objects in that order.
+  const [added] = await Promise.all([
+    tx.sql<{ id: number }[]>`
+      insert into runs (job_id, thread, rid, scheduled_for, started_at, superseded_at, ended_at, verdict, exit_code,
+        duration_ms, heard_at)
+      select job_id, thread, rid, scheduled_for, started_at, superseded_at, ended_at, verdict, exit_code, duration_ms,
+        heard_at
+      from ${record} where n.id is null order by n.ord returning id`,
+    known &&
+      tx.sql`
+        update runs r set scheduled_for = n.scheduled_for, started_at = n.started_at, superseded_at = n.superseded_at,
+          ended_at = n.ended_at, verdict = n.verdict, exit_code = n.exit_code, duration_ms = n.duration_ms,
+          heard_at = n.heard_at
+        from ${record} where r.id = n.id`,
+  ]);
+  const ids = added.map(({ id }) => id).sort((a, b) => a - b);
+  for (const { run } of runs) if (run.id < 0) run.id = ids.shift() ?? run.id;
+}
+
+async function saveIncidents(tx: Tx, outcomes: readonly Outcome[]): Promise<void> {
+  const all = outcomes.flatMap(({ jobId, ledger }) =>
+    [...ledger.changedIncidents].map((incident) => ({ jobId, ledger, incident })),
+  );
+  // Ended ones first: a job may end an incident and open another of the same kind in one transaction.
+  all.sort((a, b) => Number(a.incident.resolvedAt === null) - Number(b.incident.resolvedAt === null));
+  for (const { jobId, ledger, incident } of all) {
+    const { sql } = tx;
+    if (incident.id > 0) {
+      await sql`
+        update incidents set resolved_at = ${incident.resolvedAt}, silent = ${incident.silent}, events = ${incident.events},
+          last_told = ${incident.lastTold}, last_run_at = ${incident.lastRunAt},
+          occurrence_count = ${incident.occurrenceCount}, troubled_count = ${incident.troubledCount},
+          detail = ${incident.detail}
+        where id = ${incident.id}`;
+      continue;
+    }
+    const [row] = await sql<{ id: number }[]>`
+      insert into incidents (job_id, kind, opened_at, resolved_at, silent, events, last_told, last_run_at,
+        occurrence_count, troubled_count, detail)
+      values (${jobId}, ${incident.kind}, ${incident.openedAt}, ${incident.resolvedAt}, ${incident.silent},
+        ${incident.events}, ${incident.lastTold}, ${incident.lastRunAt}, ${incident.occurrenceCount},
+        ${incident.troubledCount}, ${incident.detail})
+      returning id`;
+    if (!row) throw new Error('an incident was not stored');
+    for (const one of ledger.rows.values()) if (one.incidentId === incident.id) one.incidentId = row.id;
+    incident.id = row.id;
+  }
+}
+
+async function saveRows(tx: Tx, outcomes: readonly Outcome[]): Promise<void> {
+  const rows = outcomes.flatMap(({ jobId, ledger }) => [...ledger.changed].map((row) => rowColumns(jobId, row)));
+  for (let from = 0; from < rows.length; from += 2000) {
+    await tx.sql`
+      insert into occurrences (job_id, scheduled_for, version, stands_for, state, reason, settled_at, completions,
+        started_at, completed_at, duration_ms, completed_by, covered_by, matched_by, wanted, incident_id, doubled,
+        check_at, note)
+      select * from jsonb_to_recordset(${JSON.stringify(rows.slice(from, from + 2000))}::jsonb) n(job_id bigint,
+        scheduled_for timestamptz, version int, stands_for smallint, state text, reason text, settled_at timestamptz,
+        completions int, started_at timestamptz, completed_at timestamptz, duration_ms bigint, completed_by bigint,
+        covered_by timestamptz, matched_by text, wanted boolean, incident_id bigint, doubled boolean,
+        check_at timestamptz, note text)
+      on conflict (job_id, scheduled_for) do update set state = excluded.state, reason = excluded.reason,
+        settled_at = excluded.settled_at, completions = excluded.completions, started_at = excluded.started_at,
+        completed_at = excluded.completed_at, duration_ms = excluded.duration_ms, completed_by = excluded.completed_by,
+        covered_by = excluded.covered_by, matched_by = excluded.matched_by, wanted = excluded.wanted,
+        incident_id = excluded.incident_id, doubled = excluded.doubled, check_at = excluded.check_at,
+        note = excluded.note`;
+  }
+}
+
+function rowColumns(jobId: number, row: Row) {
+  return {
+    job_id: jobId,
+    scheduled_for: iso(row.scheduledFor),
+    version: row.version,
+    stands_for: row.standsFor,
+    state: row.state,
+    reason: row.reason,
+    settled_at: iso(row.settledAt),
+    completions: row.completions,
+    started_at: iso(row.startedAt),
+    completed_at: iso(row.completedAt),
+    duration_ms: row.durationMs,
+    completed_by:
+      row.completedBy === null || typeof row.completedBy === 'number' ? row.completedBy : row.completedBy.id,
+    covered_by: iso(row.coveredBy),
+    matched_by: row.matchedBy,
+    wanted: row.wanted,
+    incident_id: row.incidentId,
+    doubled: row.doubled,
+    check_at: iso(row.checkAt),
+    note: row.note,
+  };
+}
+
+async function saveMembers(tx: Tx, outcomes: readonly Outcome[]): Promise<void> {
+  const members = new Map<string, { incident_id: number; scheduled_for: string | null; moved: boolean }>();
+  for (const { ledger } of outcomes) {
+    for (const { incident, scheduledFor, moved } of ledger.members) {
+      const member = { incident_id: incident.id, scheduled_for: iso(scheduledFor), moved };
+      members.set(`${incident.id} ${scheduledFor}`, member);
+    }
+  }
+  if (members.size === 0) return;
+  await tx.sql`
+    insert into incident_occurrences (incident_id, scheduled_for, moved)
+    select * from jsonb_to_recordset(${JSON.stringify([...members.values()])}::jsonb)
+      n(incident_id bigint, scheduled_for timestamptz, moved boolean)
+    on conflict (incident_id, scheduled_for) do update set moved = excluded.moved`;
+}
+
+async function saveCursors(tx: Tx, outcomes: readonly Outcome[]): Promise<void> {
+  const cursors = outcomes.map(({ jobId, ledger, nextCheckAt, version, deferred }) => ({
+    job_id: jobId,
+    version,
+    next_unrecorded: iso(ledger.nextUnrecorded),
+    open_incidents: ledger.incidents.size,
+    next_check_at: iso(nextCheckAt),
+    deferred,
+    constant_rid: ledger.constantRid,
+  }));
+  await tx.sql`
+    update cursors c set version = n.version, next_unrecorded = n.next_unrecorded, open_incidents = n.open_incidents,
+      next_check_at = n.next_check_at, deferred = n.deferred, constant_rid = n.constant_rid, failures = 0, retry_at = null
+    from jsonb_to_recordset(${JSON.stringify(cursors)}::jsonb) n(job_id bigint, version int, next_unrecorded timestamptz,
+      open_incidents int, next_check_at timestamptz, deferred int, constant_rid boolean)
+    where c.job_id = n.job_id`;
+}
+
+/** The first later completion covers what nobody covered yet, loaded or not. */
+async function saveCovers(tx: Tx, outcomes: readonly Outcome[]): Promise<void> {
+  for (const { jobId, ledger } of outcomes) {
+    for (const cover of ledger.covers) {
+      await tx.sql`
+        update occurrences set covered_by = ${cover}
+        where job_id = ${jobId} and scheduled_for < ${cover} and covered_by is null and state in ('coalesced', 'failed')`;
+    }
+  }
+}

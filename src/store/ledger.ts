@@ -1,0 +1,279 @@
+import type { JobDefinition } from '../core/definition.ts';
+import type { Incident, Row, Silence } from '../core/ledger.ts';
+import { RUN_MEMORY_MS, type Run } from '../core/occurrence.ts';
+import type { Instant } from '../core/time.ts';
+import type { Tx } from './database.ts';
+import type { StoredVersion } from './jobs.ts';
+
+/** A job whose cursor this transaction holds. */
+export type LockedJob = {
+  readonly id: number;
+  readonly projectId: number;
+  readonly slug: string;
+  readonly uuid: string;
+  readonly definition: JobDefinition;
+  readonly pausedAt: Instant | null;
+  readonly version: number;
+  readonly nextUnrecorded: Instant | null;
+  readonly openIncidents: number;
+  readonly deferred: number;
+  readonly failures: number;
+  readonly constantRid: boolean;
+};
+
+/**
+ * Locks the cursors of these jobs in id order. `wait`: for as long as it takes; otherwise a locked one is left out, so that
+ * a stopped process cannot hold a fleet.
+ */
+export async function lockJobs(tx: Tx, jobIds: readonly number[], wait: boolean): Promise<LockedJob[]> {
+  if (jobIds.length === 0) return [];
+  const { sql } = tx;
+  return sql<LockedJob[]>`
+    select j.id, j.project_id as "projectId", j.slug, j.uuid, j.definition, j.paused_at as "pausedAt", c.version,
+      c.next_unrecorded as "nextUnrecorded", c.open_incidents as "openIncidents", c.deferred, c.failures,
+      c.constant_rid as "constantRid"
+    from cursors c join jobs j on j.id = c.job_id
+    where c.job_id = any(${sql.array([...jobIds], 20)}::bigint[])
+    order by c.job_id
+    for update of c ${wait ? sql`` : sql`skip locked`}`;
+}
+
+export async function versionsOf(tx: Tx, jobIds: readonly number[]): Promise<(StoredVersion & { jobId: number })[]> {
+  if (jobIds.length === 0) return [];
+  return tx.sql<(StoredVersion & { jobId: number })[]>`
+    select job_id as "jobId", number, zone, schedules, starts_after as "startsAfter", ends_at as "endsAt"
+    from schedule_versions where job_id = any(${tx.sql.array([...jobIds], 20)}::bigint[])
+    order by job_id, number`;
+}
+
+/** What one job's part of a transaction will look at, beside what its clock needs. */
+export type Wish = {
+  readonly jobId: number;
+  /** Instants of pings: their neighbours are loaded. */
+  readonly around: readonly Instant[];
+  /** Occurrences named by keys. */
+  readonly named: readonly Instant[];
+  /** Days named by keys, (after, until]. */
+  readonly days: readonly { readonly after: Instant; readonly until: Instant }[];
+  readonly threads: readonly string[];
+  /** Every open and every wanted row (edit, pause, resume). */
+  readonly all: boolean;
+  /** Heartbeats: the rows settled at or after this instant. */
+  readonly settledFrom: Instant | null;
+  readonly maxRuntimeMs: number | null;
+  readonly withWells: boolean;
+};
+
+export type StoredRow = Row & { readonly jobId: number };
+export type StoredThread = {
+  readonly jobId: number;
+  readonly thread: string;
+  readonly fingerprint: string | null;
+  readonly receivedAt: Instant | null;
+  readonly scheduledFor: Instant | null;
+  readonly lastRunId: number | null;
+  readonly runId: number | null;
+};
+
+export type Loaded = {
+  readonly rows: readonly StoredRow[];
+  /** Jobs that have more pending rows than were loaded, and the check instant from which on they are missing. */
+  readonly loadedUntil: ReadonlyMap<number, Instant>;
+  readonly runs: readonly (Run & { readonly jobId: number })[];
+  readonly threads: readonly StoredThread[];
+  readonly incidents: readonly (Incident & { readonly jobId: number })[];
+  readonly wells: readonly { readonly jobId: number; readonly at: Instant }[];
+  readonly pauses: readonly { readonly jobId: number; readonly after: Instant; readonly until: Instant }[];
+  readonly silences: readonly Silence[];
+};
+
+/** Rows with a check instant loaded at once; more wait for the next transaction. */
+export const PENDING_LIMIT = 1000;
+const WELLS = 200;
+const SILENCE_MEMORY_MS = 400 * 86_400_000;
+
+const rowColumns = (tx: Tx) => tx.sql`
+  o.job_id as "jobId", o.scheduled_for as "scheduledFor", o.version, o.stands_for as "standsFor", o.state, o.reason,
+  o.settled_at as "settledAt", o.completions, o.started_at as "startedAt", o.completed_at as "completedAt",
+  o.duration_ms as "durationMs", o.completed_by as "completedBy", o.covered_by as "coveredBy", o.matched_by as "matchedBy",
+  o.wanted, o.incident_id as "incidentId", o.doubled, o.check_at as "checkAt", o.note`;
+
+const runColumns = (tx: Tx) => tx.sql`
+  r.id, r.job_id as "jobId", r.thread, r.rid, r.scheduled_for as "scheduledFor", r.started_at as "startedAt",
+  r.superseded_at as "supersededAt", r.ended_at as "endedAt", r.verdict, r.exit_code as "exitCode",
+  r.duration_ms as "durationMs", r.heard_at as "heardAt"`;
+
+const iso = (at: Instant): string => new Date(at).toISOString();
+
+/** Reads the working sets that core/ledger.ts promises, for all wishes in two round trips. */
+export async function load(tx: Tx, wishes: readonly Wish[]): Promise<Loaded> {
+  const jobIds = wishes.map(({ jobId }) => jobId);
+  const [pending, wished, verdicts, threads, incidents, wells, pauses, silences] = await Promise.all([
+    pendingRows(tx, jobIds),
+    wishedRows(tx, wishes),
+    verdictRows(tx, jobIds),
+    readThreads(tx, wishes),
+    openIncidents(tx, jobIds),
+    newestWells(
+      tx,
+      wishes.filter(({ withWells }) => withWells).map(({ jobId }) => jobId),
+    ),
+    pausesWithoutRows(tx, jobIds),
+    readSilences(tx),
+  ]);
+  const { due, loadedUntil } = cutPending(pending);
+  const rows = new Map<string, StoredRow>();
+  for (const row of [...verdicts, ...wished, ...due]) rows.set(`${row.jobId} ${row.scheduledFor}`, row);
+  const runs = await readRuns(tx, wishes, [...rows.values()], threads);
+  return { rows: [...rows.values()], loadedUntil, runs, threads, incidents, wells, pauses, silences };
+}
+
+/** The row beyond the limit only says from which check instant on rows are missing. */
+function cutPending(pending: readonly StoredRow[]) {
+  const due: StoredRow[] = [];
+  const loadedUntil = new Map<number, Instant>();
+  const counts = new Map<number, number>();
+  for (const row of pending) {
+    const count = (counts.get(row.jobId) ?? 0) + 1;
+    counts.set(row.jobId, count);
+    if (count <= PENDING_LIMIT) due.push(row);
+    else if (row.checkAt !== null) loadedUntil.set(row.jobId, row.checkAt);
+  }
+  return { due, loadedUntil };
+}
+
+async function pendingRows(tx: Tx, jobIds: readonly number[]): Promise<StoredRow[]> {
+  return tx.sql<StoredRow[]>`
+    select ${rowColumns(tx)} from unnest(${tx.sql.array([...jobIds], 20)}::bigint[]) j(id)
+    cross join lateral (
+      select * from occurrences p where p.job_id = j.id and p.check_at is not null
+      order by p.check_at, p.scheduled_for limit ${PENDING_LIMIT + 1}) o
+    order by o.job_id, o.check_at, o.scheduled_for`;
+}
+
+async function wishedRows(tx: Tx, wishes: readonly Wish[]): Promise<StoredRow[]> {
+  const points = wishes.flatMap((wish) => wish.around.map((at) => ({ job: wish.jobId, at: iso(at) })));
+  const named = wishes.flatMap((wish) => wish.named.map((at) => ({ job: wish.jobId, at: iso(at) })));
+  const days = wishes.flatMap(({ jobId, days: spans }) =>
+    spans.map(({ after, until }) => ({ job: jobId, after: iso(after), until: iso(until) })),
+  );
+  const all = wishes.filter((wish) => wish.all).map(({ jobId }) => jobId);
+  const settled = wishes.flatMap(({ jobId, settledFrom }) =>
+    settledFrom === null ? [] : [{ job: jobId, at: iso(settledFrom) }],
+  );
+  const { sql } = tx;
+  const parts = [
+    points.length > 0 &&
+      sql<StoredRow[]>`
+        select ${rowColumns(tx)} from jsonb_to_recordset(${JSON.stringify(points)}::jsonb) p(job bigint, at timestamptz)
+        cross join lateral (
+          (select * from occurrences b where b.job_id = p.job and b.scheduled_for <= p.at order by b.scheduled_for desc limit 1)
+          union all
+          (select * from occurrences a where a.job_id = p.job and a.scheduled_for > p.at order by a.scheduled_for limit 1)) o`,
+    named.length > 0 &&
+      sql<StoredRow[]>`
+        select ${rowColumns(tx)} from jsonb_to_recordset(${JSON.stringify(named)}::jsonb) p(job bigint, at timestamptz)
+        join occurrences o on o.job_id = p.job and o.scheduled_for = p.at`,
+    days.length > 0 &&
+      sql<StoredRow[]>`
+        select ${rowColumns(tx)}
+        from jsonb_to_recordset(${JSON.stringify(days)}::jsonb) p(job bigint, after timestamptz, until timestamptz)
+        cross join lateral (
+          select * from occurrences d where d.job_id = p.job and d.scheduled_for > p.after and d.scheduled_for <= p.until
+          order by d.scheduled_for limit 2) o`,
+    all.length > 0 &&
+      sql<StoredRow[]>`
+        select ${rowColumns(tx)} from occurrences o
+        where o.job_id = any(${sql.array(all, 20)}::bigint[])
+          and (o.state in ('expected', 'running', 'overdue') or o.wanted or (o.state = 'failed' and o.covered_by is null))`,
+    settled.length > 0 &&
+      sql<StoredRow[]>`
+        select ${rowColumns(tx)} from jsonb_to_recordset(${JSON.stringify(settled)}::jsonb) p(job bigint, at timestamptz)
+        cross join lateral (
+          (select * from occurrences s where s.job_id = p.job and (s.settled_at >= p.at or s.settled_at is null)
+           order by s.scheduled_for limit 20)
+          union all
+          (select * from occurrences s where s.job_id = p.job order by s.scheduled_for desc limit 2)) o`,
+  ];
+  return (await Promise.all(parts.filter((part) => part !== false))).flat();
+}
+
+async function verdictRows(tx: Tx, jobIds: readonly number[]): Promise<StoredRow[]> {
+  return tx.sql<StoredRow[]>`
+    select ${rowColumns(tx)} from unnest(${tx.sql.array([...jobIds], 20)}::bigint[]) j(id)
+    cross join lateral (
+      select * from occurrences v where v.job_id = j.id
+        and v.state in ('on_time', 'late', 'expired', 'failed', 'missed', 'coalesced')
+      order by v.scheduled_for desc limit 2) o`;
+}
+
+async function readThreads(tx: Tx, wishes: readonly Wish[]): Promise<StoredThread[]> {
+  const threads = wishes.flatMap((wish) => wish.threads.map((thread) => ({ job: wish.jobId, thread })));
+  if (threads.length === 0) return [];
+  return tx.sql<StoredThread[]>`
+    select t.job as "jobId", t.thread, p.fingerprint, p.received_at as "receivedAt", p.scheduled_for as "scheduledFor",
+      p.run_id as "lastRunId", r.id as "runId"
+    from jsonb_to_recordset(${JSON.stringify(threads)}::jsonb) t(job bigint, thread text)
+    left join lateral (
+      select * from pings q where q.job_id = t.job and q.thread = t.thread and q.counted order by q.id desc limit 1) p on true
+    left join lateral (
+      select id from runs q where q.job_id = t.job and q.thread = t.thread order by q.id desc limit 1) r on true`;
+}
+
+async function openIncidents(tx: Tx, jobIds: readonly number[]): Promise<(Incident & { jobId: number })[]> {
+  return tx.sql<(Incident & { jobId: number })[]>`
+    select job_id as "jobId", id, kind, opened_at as "openedAt", resolved_at as "resolvedAt", silent, events,
+      last_told as "lastTold", last_run_at as "lastRunAt", occurrence_count as "occurrenceCount",
+      troubled_count as "troubledCount", detail
+    from incidents where job_id = any(${tx.sql.array([...jobIds], 20)}::bigint[]) and resolved_at is null`;
+}
+
+async function newestWells(tx: Tx, jobIds: readonly number[]): Promise<{ jobId: number; at: Instant }[]> {
+  if (jobIds.length === 0) return [];
+  return tx.sql<{ jobId: number; at: Instant }[]>`
+    select o.job_id as "jobId", o.scheduled_for as "at" from unnest(${tx.sql.array([...jobIds], 20)}::bigint[]) j(id)
+    cross join lateral (
+      select job_id, scheduled_for from occurrences w where w.job_id = j.id and w.state in ('on_time', 'late')
+      order by w.scheduled_for desc limit ${WELLS}) o`;
+}
+
+async function pausesWithoutRows(tx: Tx, jobIds: readonly number[]) {
+  return tx.sql<{ jobId: number; after: Instant; until: Instant }[]>`
+    select p.job_id as "jobId", p.after, p.until from pauses p join cursors c on c.job_id = p.job_id
+    where p.job_id = any(${tx.sql.array([...jobIds], 20)}::bigint[])
+      and p.until is not null and (c.next_unrecorded <= p.until or p.until > ${tx.now - 32 * 86_400_000}::timestamptz)`;
+}
+
+async function readSilences(tx: Tx): Promise<Silence[]> {
+  return tx.sql<Silence[]>`
+    select kind, after, until from blind_windows where until > ${tx.now - SILENCE_MEMORY_MS}::timestamptz order by after`;
+}
+
+/** Unended runs that may be in progress or belong to a loaded open row, and those that rows and threads point to. */
+async function readRuns(tx: Tx, wishes: readonly Wish[], rows: readonly StoredRow[], threads: readonly StoredThread[]) {
+  const recent = wishes.map(({ jobId, maxRuntimeMs }) => ({
+    job: jobId,
+    since: iso(tx.now - 2 * Math.max(RUN_MEMORY_MS, maxRuntimeMs ?? 0)),
+  }));
+  const open = rows.filter((row) => row.startedAt !== null && row.settledAt === null);
+  const ids = new Set<number>();
+  for (const { completedBy } of rows) if (typeof completedBy === 'number') ids.add(completedBy);
+  for (const { runId, lastRunId } of threads) for (const id of [runId, lastRunId]) if (id !== null) ids.add(id);
+  const { sql } = tx;
+  const parts = [
+    sql<(Run & { jobId: number })[]>`
+      select ${runColumns(tx)} from jsonb_to_recordset(${JSON.stringify(recent)}::jsonb) w(job bigint, since timestamptz)
+      join runs r on r.job_id = w.job and r.ended_at is null and r.started_at > w.since`,
+    ids.size > 0 &&
+      sql<(Run & { jobId: number })[]>`
+        select ${runColumns(tx)} from runs r where r.id = any(${sql.array([...ids], 20)}::bigint[])`,
+    open.length > 0 &&
+      sql<(Run & { jobId: number })[]>`
+        select ${runColumns(tx)}
+        from jsonb_to_recordset(${JSON.stringify(open.map((row) => ({ job: row.jobId, at: iso(row.scheduledFor) })))}::jsonb)
+          w(job bigint, at timestamptz)
+        join runs r on r.job_id = w.job and r.scheduled_for = w.at and r.ended_at is null`,
+  ];
+  const found = (await Promise.all(parts.filter((part) => part !== false))).flat();
+  return [...new Map(found.map((run) => [run.id, run])).values()].sort((a, b) => a.id - b.id);
+}

@@ -1,0 +1,142 @@
+import type { Context } from 'hono';
+import { formatInstant } from '../../core/time.ts';
+import { channelSchema as channelInputSchema, parseChannel, redact, sendTest } from '../../notify/registry.ts';
+import { type ChannelRow, deleteChannel, getChannel, listChannels, upsertChannel } from '../../store/channels.ts';
+import type { Caller } from './auth.ts';
+import { readJsonObject } from './body.ts';
+import type { ApiDeps } from './deps.ts';
+import { type Endpoint, problemAnswer } from './endpoint.ts';
+import { slugOf } from './jobs.ts';
+import { LIST_SIZE, limitParameter, pageOf, readQuery, slugCursor } from './query.ts';
+import { invalid, notFound, unreadable } from './refusal.ts';
+import { channelSchema, deliverySchema, listOf, listQuery } from './schemas.ts';
+import { isSlug } from './slug.ts';
+
+const CHANNEL = { description: 'The channel, without its secrets.', schema: channelSchema };
+const NO_CHANNEL = problemAnswer('There is no such channel.');
+
+/** Where messages go. */
+export function channelEndpoints(deps: ApiDeps): readonly Endpoint[] {
+  const common = { tag: 'Channels', path: '/channels/{slug}' };
+  return [
+    {
+      ...common,
+      method: 'put',
+      id: 'putChannel',
+      summary: 'Creates a channel, or replaces its settings',
+      body: channelInputSchema(),
+      answers: {
+        200: { ...CHANNEL, description: 'The channel, replaced.' },
+        201: { ...CHANNEL, description: 'The channel, created.' },
+        400: problemAnswer('Everything that is wrong with the channel.'),
+        413: problemAnswer('The body is too large.'),
+      },
+      run: (c, caller) => putChannel(deps, c, caller),
+    },
+    {
+      ...common,
+      path: '/channels',
+      method: 'get',
+      id: 'listChannels',
+      summary: 'Channels by slug',
+      query: listQuery(LIST_SIZE),
+      answers: {
+        200: { description: 'A page of channels.', schema: listOf('channels', channelSchema) },
+        400: problemAnswer('A parameter is wrong.'),
+      },
+      run: (c, caller) => list(deps, c, caller),
+    },
+    {
+      ...common,
+      method: 'get',
+      id: 'getChannel',
+      summary: 'One channel',
+      answers: { 200: CHANNEL, 404: NO_CHANNEL },
+      run: async (c, caller) => {
+        const channel = await findChannel(deps, c, caller);
+        return channel ? Response.json(channelJson(channel)) : noSuchChannel();
+      },
+    },
+    {
+      ...common,
+      method: 'delete',
+      id: 'deleteChannel',
+      summary: 'Deletes a channel, and what waits for it',
+      answers: { 204: { description: 'It is gone.' }, 404: NO_CHANNEL },
+      run: async (c, { projectId }) => {
+        const slug = slugOf(c);
+        const deleted = isSlug(slug) && (await deps.database.transaction((tx) => deleteChannel(tx, projectId, slug)));
+        return deleted ? new Response(null, { status: 204 }) : noSuchChannel();
+      },
+    },
+    {
+      ...common,
+      path: '/channels/{slug}/test',
+      method: 'post',
+      id: 'testChannel',
+      summary: 'Sends a test message now, and says how it went',
+      answers: { 200: { description: 'What became of it.', schema: deliverySchema }, 404: NO_CHANNEL },
+      run: (c, caller) => test(deps, c, caller),
+    },
+  ];
+}
+
+async function putChannel({ database, channelContext }: ApiDeps, c: Context, { projectId }: Caller): Promise<Response> {
+  const slug = slugOf(c);
+  const body = await readJsonObject(c);
+  if (!body.ok) return unreadable(body.status, body.detail);
+  const slugErrors = isSlug(slug) ? [] : [{ path: 'slug', message: 'a slug is 1 to 100 of a-z, 0-9, "-" and "_"' }];
+  const parsed = await parseChannel(body.value, channelContext);
+  if (!parsed.ok) return invalid([...slugErrors, ...parsed.errors]);
+  if (slugErrors.length > 0) return invalid(slugErrors);
+  const { channel, created } = await database.transaction((tx) =>
+    upsertChannel(tx, { projectId, slug, ...parsed.value }),
+  );
+  return Response.json(channelJson(channel), { status: created ? 201 : 200 });
+}
+
+async function list({ database }: ApiDeps, c: Context, { projectId }: Caller): Promise<Response> {
+  const query = readQuery(c, ['limit', 'cursor']);
+  const limit = limitParameter(query);
+  const after = slugCursor(query);
+  if (query.errors.length > 0) return invalid(query.errors);
+  const options = { limit: limit + 1, ...(after === null ? {} : { after }) };
+  const found = await database.transaction((tx) => listChannels(tx, projectId, options));
+  const { page, nextCursor } = pageOf(found, limit, ({ slug }) => slug);
+  return Response.json({ channels: page.map(channelJson), next_cursor: nextCursor });
+}
+
+async function test(deps: ApiDeps, c: Context, caller: Caller): Promise<Response> {
+  const channel = await findChannel(deps, c, caller);
+  if (!channel) return noSuchChannel();
+  const delivery = await sendTest(channel, {
+    database: deps.database,
+    context: deps.channelContext,
+    report: (error) => deps.log.error({ err: error, channel: channel.slug }, 'a test message failed unexpectedly'),
+  });
+  return Response.json({
+    outcome: delivery.outcome,
+    reason: delivery.outcome === 'delivered' ? null : delivery.reason,
+  });
+}
+
+async function findChannel({ database }: ApiDeps, c: Context, { projectId }: Caller): Promise<ChannelRow | null> {
+  const slug = slugOf(c);
+  return isSlug(slug) ? database.transaction((tx) => getChannel(tx, projectId, slug)) : null;
+}
+
+function noSuchChannel(): Response {
+  return notFound('there is no channel of this slug in the project: GET /api/v1/channels lists them');
+}
+
+function channelJson(channel: ChannelRow) {
+  return {
+    slug: channel.slug,
+    kind: channel.kind,
+    ...redact(channel),
+    operator: channel.operator,
+    created_at: formatInstant(channel.createdAt),
+    dead_since: channel.deadSince === null ? null : formatInstant(channel.deadSince),
+    last_failure: channel.lastFailure,
+  };
+}

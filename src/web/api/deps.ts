@@ -1,0 +1,17 @@
+import type { CatchUp } from '../../engine/catch-up.ts';
+import type { Changes } from '../../engine/changes.ts';
+import type { ChannelContext } from '../../notify/channel.ts';
+import type { Database } from '../../store/database.ts';
+import type { Zones } from '../../zones.ts';
+
+/** What the API works with. */
+export type ApiDeps = {
+  readonly database: Database;
+  readonly zones: Zones;
+  readonly changes: Changes;
+  readonly catchUp: CatchUp;
+  /** Without a slash at its end. */
+  readonly publicUrl: string;
+  readonly channelContext: ChannelContext;
+  readonly log: { error(fields: object, message: string): void };
+};

@@ -1,0 +1,82 @@
+import type { OpenAPIHono, RouteConfig } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
+import type { Context } from 'hono';
+import type { BlankEnv } from 'hono/types';
+import { type Database, DatabaseUnavailable } from '../../store/database.ts';
+import { databaseAway } from '../problem.ts';
+import { authenticate, type Caller, unauthorized } from './auth.ts';
+import { problemSchema } from './schemas.ts';
+
+/** What one status of an answer carries; no schema: nothing. */
+export type AnswerDoc = {
+  readonly description: string;
+  readonly schema?: z.ZodType;
+  /** `application/json` where it is not said. */
+  readonly type?: string;
+};
+
+/** One call of the API: its route and its description are made of the same thing. */
+export type Endpoint = {
+  readonly method: 'get' | 'put' | 'post' | 'patch' | 'delete';
+  /** Below /api/v1, with `{name}` for parameters. */
+  readonly path: string;
+  readonly tag: string;
+  readonly id: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly query?: z.ZodObject;
+  readonly body?: z.ZodType;
+  /** What it answers beside 401 and 503, which all do. */
+  readonly answers: Readonly<Record<number, AnswerDoc>>;
+  readonly run: (c: Context, caller: Caller) => Promise<Response>;
+};
+
+/** An answer that is a problem. */
+export function problemAnswer(description: string): AnswerDoc {
+  return { description, schema: problemSchema, type: 'application/problem+json' };
+}
+
+/** Routes an endpoint, behind its key, and describes it in the document of the app. */
+export function addEndpoint(app: OpenAPIHono<BlankEnv>, endpoint: Endpoint, database: Database): void {
+  app.openAPIRegistry.registerPath(describe(endpoint));
+  app.on(endpoint.method.toUpperCase(), endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'), async (c) => {
+    try {
+      const caller = await authenticate(c, database);
+      return caller ? await endpoint.run(c, caller) : unauthorized();
+    } catch (error) {
+      if (error instanceof DatabaseUnavailable) return databaseAway();
+      throw error;
+    }
+  });
+}
+
+const PARAMETERS: Readonly<Record<string, string>> = {
+  slug: 'The slug: 1 to 100 of a-z, 0-9, "-" and "_".',
+  key: 'An occurrence key in any spelling, percent-encoded: 2026-10-25T02:30%2B02:00, an RFC 3339 instant, Unix time, a local time, or a local date with just one occurrence.',
+  id: 'The id, a number.',
+};
+
+function describe({ method, path, tag, id, summary, description, query, body, answers }: Endpoint): RouteConfig {
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
+  const params = z.object(Object.fromEntries(names.map((name) => [name, z.string().describe(PARAMETERS[name] ?? '')])));
+  const all = { ...answers, 401: problemAnswer('No valid API key.'), 503: problemAnswer('The database is away.') };
+  return {
+    method,
+    path,
+    tags: [tag],
+    operationId: id,
+    summary,
+    ...(description === undefined ? {} : { description }),
+    security: [{ key: [] }],
+    request: {
+      ...(names.length === 0 ? {} : { params }),
+      ...(query === undefined ? {} : { query }),
+      ...(body === undefined ? {} : { body: { required: true, content: { 'application/json': { schema: body } } } }),
+    },
+    responses: Object.fromEntries(Object.entries(all).map(([status, answer]) => [status, responseOf(answer)])),
+  };
+}
+
+function responseOf({ description, schema, type = 'application/json' }: AnswerDoc) {
+  return schema === undefined ? { description } : { description, content: { [type]: { schema } } };
+}

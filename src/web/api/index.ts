@@ -1,0 +1,57 @@
+import { OpenAPIHono } from '@hono/zod-openapi';
+import type { Hono } from 'hono';
+import type { BlankEnv } from 'hono/types';
+import { onError, onNotFound } from '../problem.ts';
+import { channelEndpoints } from './channels.ts';
+import type { ApiDeps } from './deps.ts';
+import { DOCS_POLICY, docsPage, type ShownDocument } from './docs-page.ts';
+import { addEndpoint } from './endpoint.ts';
+import { incidentEndpoints } from './incidents.ts';
+import { pingEndpoints } from './job-pings.ts';
+import { jobEndpoints } from './jobs.ts';
+import { occurrenceEndpoints } from './occurrences.ts';
+import { previewEndpoints } from './preview.ts';
+
+export type { ApiDeps } from './deps.ts';
+
+const INFO = {
+  title: 'Rollcall API',
+  version: '1',
+  description:
+    'JSON in snake_case; instants are RFC 3339 in UTC; intervals are (after, until]; a list is {<plural>, next_cursor}. Errors are application/problem+json with a detail, and with errors: [{path, message}] where fields are wrong. Send Authorization: Bearer KEY; the key names the project.',
+};
+
+/** The API of DESIGN section 11, to be mounted at /api/v1. It never reads the environment and never listens. */
+export function createApi(deps: ApiDeps): Hono {
+  const api = new OpenAPIHono<BlankEnv>();
+  api.onError(onError(deps.log));
+  api.notFound(onNotFound(api));
+  const endpoints = [
+    ...jobEndpoints(deps),
+    ...occurrenceEndpoints(deps),
+    ...pingEndpoints(deps),
+    ...incidentEndpoints(deps),
+    ...channelEndpoints(deps),
+    ...previewEndpoints(deps),
+  ];
+  for (const endpoint of endpoints) addEndpoint(api, endpoint, deps.database);
+  addDocument(api);
+  return api;
+}
+
+/** The document and its page need no key: they say nothing that the source does not. */
+function addDocument(api: OpenAPIHono<BlankEnv>): void {
+  api.openAPIRegistry.registerComponent('securitySchemes', 'key', { type: 'http', scheme: 'bearer' });
+  const document = api.getOpenAPI31Document({
+    openapi: '3.1.0',
+    info: INFO,
+    servers: [{ url: '/api/v1' }],
+  });
+  const page = docsPage(document as unknown as ShownDocument);
+  api.get('/openapi.json', (c) => c.json(document));
+  api.get('/docs', (c) => {
+    c.header('Content-Security-Policy', DOCS_POLICY);
+    c.header('X-Content-Type-Options', 'nosniff');
+    return c.html(page);
+  });
+}

@@ -1,0 +1,138 @@
+import type { Context } from 'hono';
+import type { FieldError } from '../../core/schedule.ts';
+import { findJobId, pageOfJobs, readChannelSlugs, readJobs, readMinuteUse } from '../../store/jobs.ts';
+import type { Caller } from './auth.ts';
+import { readJsonObject } from './body.ts';
+import { parseDefinition } from './definition.ts';
+import type { ApiDeps } from './deps.ts';
+import { type Endpoint, problemAnswer } from './endpoint.ts';
+import { jobJson } from './job-json.ts';
+import { LIST_SIZE, limitParameter, pageOf, readQuery, slugCursor } from './query.ts';
+import { invalid, noSuchJob, unreadable } from './refusal.ts';
+import { definitionSchema, jobSchema, listOf, listQuery } from './schemas.ts';
+import { isSlug, slugFlaw } from './slug.ts';
+
+const JOB = { description: 'The job.', schema: jobSchema };
+const NO_JOB = problemAnswer('There is no such job.');
+
+/** PUT, GET, DELETE, pause and resume of jobs. */
+export function jobEndpoints(deps: ApiDeps): readonly Endpoint[] {
+  const common = { tag: 'Jobs', path: '/jobs/{slug}' };
+  return [
+    {
+      ...common,
+      method: 'put',
+      id: 'putJob',
+      summary: 'Creates a job, or replaces its definition',
+      description:
+        'A field left out takes its default; pause, uuid and history stay. Sending what is stored already changes nothing.',
+      body: definitionSchema,
+      answers: {
+        200: { description: 'The job, replaced.', schema: jobSchema },
+        201: { description: 'The job, created.', schema: jobSchema },
+        400: problemAnswer('Everything that is wrong with the definition.'),
+        413: problemAnswer('The body is too large.'),
+      },
+      run: (c, caller) => putJob(deps, c, caller),
+    },
+    {
+      ...common,
+      path: '/jobs',
+      method: 'get',
+      id: 'listJobs',
+      summary: 'Jobs by slug',
+      query: listQuery(LIST_SIZE),
+      answers: {
+        200: { description: 'A page of jobs.', schema: listOf('jobs', jobSchema) },
+        400: problemAnswer('A parameter is wrong.'),
+      },
+      run: (c, caller) => listJobs(deps, c, caller),
+    },
+    {
+      ...common,
+      method: 'get',
+      id: 'getJob',
+      summary: 'One job',
+      answers: { 200: JOB, 404: NO_JOB },
+      run: (c, caller) => answerJob(deps, caller, slugOf(c), 200),
+    },
+    {
+      ...common,
+      method: 'delete',
+      id: 'deleteJob',
+      summary: 'Deletes a job with its history',
+      answers: { 204: { description: 'It is gone.' }, 404: NO_JOB },
+      run: async (c, { projectId, actor }) => {
+        const slug = slugOf(c);
+        const deleted = isSlug(slug) && (await deps.changes.deleteJob(projectId, slug, actor));
+        return deleted ? new Response(null, { status: 204 }) : noSuchJob();
+      },
+    },
+    ...(['pause', 'resume'] as const).map((verb): Endpoint => {
+      const change = verb === 'pause' ? deps.changes.pauseJob : deps.changes.resumeJob;
+      return {
+        ...common,
+        path: `/jobs/{slug}/${verb}`,
+        method: 'post',
+        id: `${verb}Job`,
+        summary: verb === 'pause' ? 'Pauses a job: what is due until it is resumed is skipped' : 'Resumes a paused job',
+        answers: { 200: JOB, 404: NO_JOB },
+        run: async (c, caller) => {
+          const slug = slugOf(c);
+          const changed = isSlug(slug) && (await change(caller.projectId, slug, caller.actor));
+          return changed ? answerJob(deps, caller, slug, 200) : noSuchJob();
+        },
+      };
+    }),
+  ];
+}
+
+/** The slug in the path of a request, as it was sent. */
+export function slugOf(c: Context): string {
+  return c.req.param('slug') ?? '';
+}
+
+async function putJob(deps: ApiDeps, c: Context, caller: Caller): Promise<Response> {
+  const slug = slugOf(c);
+  const body = await readJsonObject(c);
+  if (!body.ok) return unreadable(body.status, body.detail);
+  const channels = await deps.database.transaction((tx) => readChannelSlugs(tx, caller.projectId));
+  const definition = parseDefinition(slug, body.value, { zones: deps.zones, channels });
+  const flaw = slugFlaw(slug);
+  const slugErrors: readonly FieldError[] = flaw === null ? [] : [{ path: 'slug', message: flaw }];
+  if (!definition.ok) return invalid([...slugErrors, ...definition.errors]);
+  if (slugErrors.length > 0) return invalid(slugErrors);
+  const { created } = await deps.changes.putJob(caller.projectId, slug, definition.value, caller.actor);
+  return answerJob(deps, caller, slug, created ? 201 : 200);
+}
+
+async function answerJob(deps: ApiDeps, { projectId }: Caller, slug: string, status: 200 | 201): Promise<Response> {
+  const { database, catchUp } = deps;
+  const id = isSlug(slug) ? await database.transaction((tx) => findJobId(tx, projectId, slug)) : null;
+  if (id === null) return noSuchJob();
+  await catchUp([id]);
+  const [job] = await readJson(deps, projectId, [id]);
+  return job ? Response.json(job, { status }) : noSuchJob();
+}
+
+/** Three statements, however many jobs. */
+async function readJson({ database, zones, publicUrl }: ApiDeps, projectId: number, ids: readonly number[]) {
+  return database.transaction(async (tx) => {
+    const minuteUse = await readMinuteUse(tx, projectId);
+    const channels = await readChannelSlugs(tx, projectId);
+    const context = { zones, publicUrl, minuteUse, channels, now: tx.now };
+    return (await readJobs(tx, ids)).map((job) => jobJson(job, context));
+  });
+}
+
+async function listJobs(deps: ApiDeps, c: Context, { projectId }: Caller): Promise<Response> {
+  const query = readQuery(c, ['limit', 'cursor']);
+  const limit = limitParameter(query);
+  const after = slugCursor(query);
+  if (query.errors.length > 0) return invalid(query.errors);
+  const found = await deps.database.transaction((tx) => pageOfJobs(tx, projectId, { after, limit: limit + 1 }));
+  const { page, nextCursor } = pageOf(found, limit, ({ slug }) => slug);
+  const ids = page.map(({ id }) => id);
+  await deps.catchUp(ids);
+  return Response.json({ jobs: await readJson(deps, projectId, ids), next_cursor: nextCursor });
+}

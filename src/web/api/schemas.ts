@@ -1,0 +1,210 @@
+import { z } from '@hono/zod-openapi';
+import { incidentKinds } from '../../core/message.ts';
+import { states } from '../../core/occurrence.ts';
+import { LIMITS } from './definition.ts';
+import type { PageSize } from './query.ts';
+import { jobStatuses } from './status.ts';
+
+// What the document says. Requests are read by hand (fields.ts, query.ts), because an answer names everything that is
+// wrong and what to do; the tests hold both together.
+
+const instant = z.string().meta({ format: 'date-time', description: 'RFC 3339, UTC', example: '2026-10-25T00:30:00Z' });
+const key = z.string().meta({ description: 'An occurrence key', example: '2026-10-25T02:30+02:00' });
+const shortDuration = z.string().meta({ description: 'A duration', example: '10m' });
+const duration = z
+  .union([z.string(), z.int().min(0)])
+  .nullable()
+  .meta({ description: '"90s", "10m", "6h", "2d", ISO 8601, or whole seconds; at most 366d', example: '10m' });
+const nextCursor = z.string().nullable().meta({ description: 'For `cursor`, to get the next page; null on the last.' });
+
+export const problemSchema = z
+  .strictObject({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string(),
+    errors: z.array(z.strictObject({ path: z.string(), message: z.string() })).optional(),
+  })
+  .openapi('Problem');
+
+const cron = z.strictObject({ cron: z.string().meta({ example: '30 2 * * *' }) });
+const heartbeat = <D extends z.ZodType>(period: D) => z.strictObject({ heartbeat: period });
+
+export const definitionSchema = z
+  .strictObject({
+    name: z.string().max(LIMITS.name).optional().describe('Defaults to the slug.'),
+    description: z.string().max(LIMITS.description).optional(),
+    tags: z.array(z.string().max(LIMITS.tag)).max(LIMITS.tags).optional(),
+    zone: z.string().meta({ description: 'A tz database name, or UTC. No default.', example: 'Europe/Berlin' }),
+    schedules: z
+      .array(z.union([cron, z.strictObject({ every: duration, anchor: instant.optional() }), heartbeat(duration)]))
+      .describe('Cron and interval schedules, of which the job runs at the union; or one heartbeat alone.'),
+    missed_runs: z
+      .enum(['catch_up', 'coalesce', 'skip'])
+      .nullable()
+      .optional()
+      .describe('Required, except with a heartbeat, which takes none.'),
+    missed_runs_reason: z.string().max(LIMITS.reason).optional(),
+    early: duration.optional().describe('Default: 10 % of the gap before, at most 5m. May be 0.'),
+    start_within: duration.optional().describe('Default: none.'),
+    grace: duration.optional().describe('Default: 5m, or useful_for if that is shorter. May be 0.'),
+    useful_for: duration.optional().describe('Default: unbounded; with skip, until the next occurrence.'),
+    max_runtime: duration.optional().describe('Default: none.'),
+    duplicates: z.enum(['alert', 'record']).optional().describe('Default: alert.'),
+    unscheduled: z.enum(['record', 'alert']).optional().describe('Default: record.'),
+    channels: z
+      .array(z.string())
+      .max(LIMITS.channels)
+      .nullable()
+      .optional()
+      .describe('Left out or null: every channel of the project, later ones too. []: nobody.'),
+  })
+  .openapi('JobDefinition');
+
+const nullableShort = shortDuration.nullable().describe('null: the default applies');
+
+export const jobSchema = z
+  .strictObject({
+    slug: z.string(),
+    name: z.string(),
+    description: z.string(),
+    tags: z.array(z.string()),
+    zone: z.string(),
+    schedules: z.array(
+      z.union([cron, z.strictObject({ every: shortDuration, anchor: instant }), heartbeat(shortDuration)]),
+    ),
+    missed_runs: z.enum(['catch_up', 'coalesce', 'skip']).nullable(),
+    missed_runs_reason: z.string(),
+    early: nullableShort,
+    start_within: nullableShort,
+    grace: nullableShort,
+    useful_for: nullableShort,
+    max_runtime: nullableShort,
+    duplicates: z.enum(['alert', 'record']),
+    unscheduled: z.enum(['record', 'alert']),
+    channels: z.array(z.string()).nullable(),
+    uuid: z.string(),
+    ping_url: z.string().describe('Whoever has it can ping the job.'),
+    status: z.enum(jobStatuses),
+    paused: z.boolean(),
+    unreviewed: z.boolean().describe('Made by create=1, and no person has defined it yet.'),
+    warnings: z.array(z.string()),
+    next_due: z.strictObject({ key, scheduled_for: instant }).nullable(),
+    last_completed: key.nullable(),
+    created_at: instant,
+  })
+  .openapi('Job');
+
+export const occurrenceSchema = z
+  .strictObject({
+    key,
+    scheduled_for: instant,
+    state: z.enum(states),
+    reason: z.string().nullable(),
+    owed: z.boolean(),
+    completions: z.int(),
+    stands_for: z.int().describe('How many local times land on this instant.'),
+    started_at: instant.nullable(),
+    completed_at: instant.nullable(),
+    duration_ms: z.int().nullable(),
+    covered_by: key.nullable(),
+    matched_by: z.string().nullable(),
+    note: z.string().nullable(),
+  })
+  .openapi('Occurrence');
+
+export const settleSchema = z
+  .strictObject({ state: z.enum(['skipped', 'on_time']), note: z.string().max(LIMITS.reason).optional() })
+  .openapi('Decision');
+
+export const pingSchema = z
+  .strictObject({
+    id: z.int(),
+    kind: z.enum(['start', 'success', 'fail', 'log']),
+    exit_code: z.int().nullable(),
+    rid: z.string().nullable(),
+    received_at: instant,
+    at: instant,
+    key: key.nullable(),
+    matched_by: z.string(),
+    source: z.string().nullable(),
+    user_agent: z.string().nullable(),
+    body_bytes: z.int(),
+    truncated: z.boolean(),
+  })
+  .openapi('Ping');
+
+export const incidentSchema = z
+  .strictObject({
+    id: z.int(),
+    job: z.string(),
+    kind: z.enum(incidentKinds),
+    state: z.enum(['open', 'resolved']),
+    opened_at: instant,
+    acked_at: instant.nullable(),
+    resolved_at: instant.nullable(),
+    occurrence_count: z.int(),
+    occurrences: z
+      .array(z.strictObject({ key, scheduled_for: instant, state: z.enum(states) }))
+      .describe('Oldest first, the first 100.'),
+  })
+  .openapi('Incident');
+
+export const channelSchema = z
+  .looseObject({
+    slug: z.string(),
+    kind: z.string(),
+    operator: z.boolean(),
+    created_at: instant,
+    dead_since: instant.nullable().describe('Since when nothing gets through.'),
+    last_failure: z.string().nullable(),
+  })
+  .openapi('Channel', { description: 'With the settings of its kind, as far as they are no secret.' });
+
+export const deliverySchema = z
+  .strictObject({ outcome: z.enum(['delivered', 'retry', 'rejected']), reason: z.string().nullable() })
+  .openapi('Delivery');
+
+export const previewSchema = z
+  .strictObject({
+    occurrences: z.array(z.strictObject({ key, scheduled_for: instant })),
+    warnings: z.array(z.string()),
+  })
+  .openapi('Preview');
+
+/** Text as it is. */
+export const textSchema = z.string();
+
+/** A page of a list: `{<plural>, next_cursor}`. */
+export function listOf<P extends string>(plural: P, item: z.ZodType) {
+  return z.strictObject({ [plural]: z.array(item), next_cursor: nextCursor });
+}
+
+/** The parameters of a list, with those of its own. */
+export function listQuery(size: PageSize, own: Readonly<Record<string, z.ZodType>> = {}) {
+  return z.object({
+    ...own,
+    limit: limitParameterOf(size),
+    cursor: textParameterOf('next_cursor of the page before.'),
+  });
+}
+
+/** `limit` as the document describes it. */
+export function limitParameterOf({ usual, most }: PageSize) {
+  return textParameterOf(`How many at most: ${usual} by default; more than ${most} is cut to ${most}.`);
+}
+
+/** An instant as a parameter. */
+export function instantParameterOf(description: string) {
+  return instant.optional().describe(description);
+}
+
+/** A parameter that is text. */
+export function textParameterOf(description: string) {
+  return z.string().optional().describe(description);
+}
+
+/** The parameters of the preview. */
+export function previewQuery(parameters: Readonly<Record<string, z.ZodType>>) {
+  return z.object(parameters);
+}

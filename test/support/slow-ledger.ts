@@ -1,0 +1,854 @@
+import { keyCandidates, parseKey } from '../../src/core/key.ts';
+import { type Due, type Timetable, timetable } from '../../src/core/schedule.ts';
+import { floorToSecond, type Instant, type Result } from '../../src/core/time.ts';
+import type { Zone } from '../../src/core/zone.ts';
+import type { History, HistorySettings, Input, LedgerView } from './history.ts';
+
+/** The zones a history may name, such as the table that `loadZones` reads. */
+export type Zones = { readonly get: (name: string) => Result<Zone> };
+
+/**
+ * The slow, perfect evaluator: DESIGN.md sections 3 to 8 and the numbered readings of docs/ledger.md (R1 to R40), in
+ * code. It keeps every occurrence, run and ping in a plain array, stops at every instant at which anything could change,
+ * and asks of every occurrence, oldest first, which rules hold *now*. Looking at more instants would change nothing.
+ */
+export function slowLedger(history: History, zones: Zones): LedgerView {
+  const zone = zones.get(history.zone);
+  if (!zone.ok) throw new Error(zone.reason);
+  const ledger = new SlowLedger(history, zone.value);
+  for (const input of history.inputs) ledger.accept(input);
+  ledger.advance(history.until);
+  return ledger.view();
+}
+
+type PingInput = Extract<Input, { type: 'ping' }>;
+type Settled = 'on_time' | 'late' | 'expired' | 'failed' | 'missed' | 'coalesced' | 'skipped' | 'unknown';
+type Troubled = 'not_started' | 'missing' | 'late' | 'overrun';
+type IncidentKind = Troubled | 'failed' | 'expired' | 'duplicate' | 'unscheduled';
+
+type Version = { readonly start: Instant; end: Instant; readonly table: Timetable | null };
+type Occurrence = {
+  readonly due: Instant;
+  readonly standsFor: number;
+  version: Version;
+  /** A ping, a person or a check touched it: an edit does not take it away. */
+  recorded: boolean;
+  state: 'open' | Settled;
+  reason: string | null;
+  /** The instant at which it was first settled. */
+  settledAt: Instant | null;
+  completedBy: Run | null;
+  completedAt: Instant | null;
+  /** Its place among all completions, in the order of arrival, and that arrival; null while not completed. */
+  completion: { readonly order: number; readonly arrival: Instant } | null;
+  coveredBy: Instant | null;
+  duplicateTold: boolean;
+};
+type End = { readonly at: Instant; readonly ok: boolean };
+type Run = {
+  occurrence: Occurrence | null;
+  readonly rid: string | null;
+  readonly source: string;
+  /** The instant of its first ping. */
+  readonly firstAt: Instant;
+  readonly start: Instant | null;
+  readonly ends: End[];
+  /** Its start arrived after its end (R15). */
+  startCameAfterEnd: boolean;
+  /** An unnamed failure was its last word (R12). */
+  overturned: boolean;
+  lastArrival: Instant;
+};
+type Matched = { readonly by: string; readonly occurrence: Occurrence | null; readonly run: Run | null };
+type Heard = { readonly input: PingInput; readonly by: string; readonly due: Instant | null; readonly run: Run | null };
+type Incident = {
+  readonly kind: IncidentKind;
+  readonly openedAt: Instant;
+  resolvedAt: Instant | null;
+  silent: boolean;
+  readonly members: { readonly occurrence: Occurrence; left: boolean }[];
+  readonly events: LedgerView['incidents'][number]['events'][number][];
+  lastTold: Instant | null;
+  /** `unscheduled`: the instant of its last off-schedule run. */
+  lastRunAt: Instant;
+};
+
+const SECOND = 1000;
+const DAY = 86_400 * SECOND;
+const TROUBLES: readonly IncidentKind[] = ['not_started', 'missing', 'late', 'overrun'];
+const ONE_AT_A_TIME: readonly IncidentKind[] = [...TROUBLES, 'failed', 'expired'];
+const FINISHED: readonly string[] = ['on_time', 'late', 'expired', 'coalesced', 'skipped'];
+const COMPLETED: readonly string[] = ['on_time', 'late', 'expired'];
+
+class SlowLedger {
+  readonly #history: History;
+  readonly #zone: Zone;
+  readonly #versions: Version[] = [];
+  /** Every instant of every version up to `history.until` and every row, ascending. */
+  readonly #occurrences: Occurrence[] = [];
+  readonly #runs: Run[] = [];
+  readonly #heard: Heard[] = [];
+  readonly #incidents: Incident[] = [];
+  readonly #pauses: { readonly from: Instant; until: Instant | null }[] = [];
+  #settings: HistorySettings;
+  #now: Instant;
+  #completions = 0;
+  /** The one open occurrence of a heartbeat, and the second it is anchored to. */
+  #beat: Occurrence | null = null;
+  #anchor: Instant = 0;
+  #replaying = false;
+  #nextOf = new Map<Instant, Instant | null>();
+
+  constructor(history: History, zone: Zone) {
+    this.#history = history;
+    this.#zone = zone;
+    this.#settings = history.settings;
+    this.#now = history.createdAt;
+    this.#beginVersion(history.createdAt, []);
+  }
+
+  // ---- Time (R1 to R4) ----------------------------------------------------------------------------------------------
+
+  accept(input: Input): void {
+    this.advance(input.at);
+    if (input.type === 'ping') this.#acceptPing(input);
+    else if (input.type === 'edit') this.#edit(input.settings);
+    else if (input.type === 'pause') this.#pause();
+    else if (input.type === 'resume') this.#resume();
+    else this.#personSettles(input.scheduledFor, input.state);
+    this.#judgeAll();
+    this.#endIncidents();
+  }
+
+  advance(to: Instant): void {
+    while (this.#now < to) {
+      const ticks = this.#interestingInstants().filter((at) => at > this.#now && at < to);
+      this.#now = ticks.reduce((least, at) => Math.min(least, at), to);
+      this.#judgeAll();
+    }
+  }
+
+  /** Every instant at which a rule could begin to hold; too many do no harm, one too few would. */
+  #interestingInstants(): Instant[] {
+    const { windows, settleSeconds, inputs } = this.#history;
+    const list: (Instant | null)[] = inputs.map(({ at }) => at);
+    for (const { until } of windows) list.push(until, until + 60 * SECOND, until + settleSeconds * SECOND);
+    for (const occurrence of this.#occurrences) {
+      if (occurrence.state !== 'open' && occurrence.state !== 'failed') continue;
+      list.push(occurrence.due, this.#startBy(occurrence), this.#graceEnd(occurrence), this.#deadline(occurrence));
+      list.push(this.#windowEnd(occurrence), this.#missedAt(occurrence), this.#coalesceAt(occurrence));
+    }
+    for (const run of this.#runs) {
+      if (run.start === null || run.ends.length > 0) continue;
+      list.push(run.start, this.#progressEnd(run), run.occurrence && this.#limit(run, run.occurrence));
+    }
+    const instants = list.filter((at) => at !== null);
+    return [...instants, ...instants.map((at) => this.#heardBy(at))];
+  }
+
+  #judgeAll(): void {
+    if (this.#paused() && !this.#replaying) return;
+    for (const occurrence of [...this.#occurrences]) this.#judge(occurrence);
+  }
+
+  /** The rules of one occurrence as of now, in the order of R3. */
+  #judge(o: Occurrence): void {
+    const couldChange = o.state === 'open' || o.state === 'failed';
+    if (o.state === 'open' && this.#isTouched(o)) {
+      if (this.#now >= this.#heardBy(Math.max(this.#deadline(o), this.#blindSettleEnd(o)))) this.#settle(o, 'unknown');
+    } else if (o.state === 'open') {
+      const startBy = this.#startBy(o);
+      if (startBy !== null && this.#isPast(startBy) && !this.#isBegun(o)) this.#joinTrouble('not_started', o);
+      if (this.#hasOverrun(o)) this.#joinTrouble('overrun', o);
+      if (this.#isPast(this.#deadline(o))) this.#joinTrouble(this.#isBegun(o) ? 'late' : 'missing', o);
+      const missedAt = this.#missedAt(o);
+      if (missedAt !== null && this.#isPast(missedAt)) this.#settle(o, 'missed');
+    }
+    if (o.state === 'open' && this.#settings.missedRuns === 'coalesce' && !this.#isRunning(o)) {
+      const at = this.#coalesceAt(o);
+      const nextGraceEnded = at !== null && this.#isPast(at) && !this.#isTouched(o);
+      if (nextGraceEnded || this.#firstLaterCompletion(o) !== null) this.#settle(o, 'coalesced');
+    }
+    if (o.coveredBy === null && (o.state === 'coalesced' || this.#isFailedUnderCoalesce(o))) {
+      o.coveredBy = this.#firstLaterCompletion(o)?.due ?? null;
+    }
+    if (couldChange && o.recorded) this.#endIncidents();
+  }
+
+  /** R27: a check instant inside a short gap between beats acts 60 s after its end. */
+  #heardBy(at: Instant): Instant {
+    const gap = this.#history.windows.find((w) => w.kind === 'gap' && w.after < at && at <= w.until);
+    return gap ? this.#heardBy(gap.until + 60 * SECOND) : at;
+  }
+
+  #isPast(check: Instant): boolean {
+    return this.#now >= this.#heardBy(check);
+  }
+
+  // ---- Instants (R5, R6) --------------------------------------------------------------------------------------------
+
+  #beginVersion(start: Instant, expected: readonly Occurrence[]): void {
+    const { schedules } = this.#settings;
+    const table = this.#period() === null ? timetable(schedules, this.#zone) : null;
+    const version: Version = { start, end: Number.POSITIVE_INFINITY, table };
+    const last = this.#versions.at(-1);
+    if (last) last.end = start;
+    this.#versions.push(version);
+    this.#nextOf.clear();
+    this.#remove((o) => o.due > start && !o.recorded);
+    for (const o of expected) {
+      if (!this.#occurrences.includes(o) || this.#isDueInPause(o)) continue;
+      const isDueToo = table?.previous(o.due + 1)?.at === o.due;
+      if (!isDueToo) this.#settle(o, 'skipped', 'schedule_changed');
+      else if (o.due > start) o.version = version;
+    }
+    for (const due of table?.dueIn(start, this.#history.until) ?? []) this.#add(due, version);
+    if (table || !this.#beat || !this.#occurrences.includes(this.#beat)) this.#beat = null;
+    if (!table && !this.#beat) this.#anchorBeat(start);
+  }
+
+  #add({ at, standsFor }: Due, version: Version): Occurrence {
+    const known = this.#occurrences.find(({ due }) => due === at);
+    if (known) return known;
+    const blank = { recorded: false, state: 'open', reason: null, settledAt: null, completedBy: null } as const;
+    const rest = { completedAt: null, completion: null, coveredBy: null, duplicateTold: false } as const;
+    const occurrence: Occurrence = { due: at, standsFor, version, ...blank, ...rest };
+    this.#occurrences.push(occurrence);
+    this.#occurrences.sort((a, b) => a.due - b.due);
+    return occurrence;
+  }
+
+  #remove(isGone: (occurrence: Occurrence) => boolean): void {
+    const kept = this.#occurrences.filter((occurrence) => !isGone(occurrence));
+    this.#occurrences.splice(0, this.#occurrences.length, ...kept);
+  }
+
+  /** The first instant of the versions after this one; rows that no version has do not count. */
+  #nextInstant(after: Instant): Instant | null {
+    const known = this.#nextOf.get(after);
+    if (known !== undefined) return known;
+    const found = this.#versions.flatMap(({ start, end, table }) => {
+      const due = end > after ? table?.next(Math.max(start, after)) : null;
+      return due && due.at <= end ? [due.at] : [];
+    });
+    const next = found.length > 0 ? Math.min(...found) : null;
+    this.#nextOf.set(after, next);
+    return next;
+  }
+
+  /** The occurrence of the ledger (R5) due at exactly this instant. */
+  #occurrenceAt(at: Instant): Occurrence | null {
+    const row = this.#occurrences.find(({ due }) => due === at);
+    if (row) return row;
+    const version = this.#versions.find(({ start, end }) => start < at && at <= end);
+    const due = version?.table?.previous(at + 1);
+    return version && due?.at === at ? this.#add(due, version) : null;
+  }
+
+  /** C: the latest due at or before `at`. */
+  #current(at: Instant): Occurrence | null {
+    return this.#occurrences.findLast(({ due }) => due <= at) ?? null;
+  }
+
+  /** N: the first due after `at`. */
+  #upcoming(at: Instant): Occurrence | null {
+    const row = this.#occurrences.find(({ due }) => due > at)?.due ?? Number.POSITIVE_INFINITY;
+    const first = Math.min(row, this.#nextInstant(at) ?? Number.POSITIVE_INFINITY);
+    return Number.isFinite(first) ? this.#occurrenceAt(first) : null;
+  }
+
+  /** The instant from which a ping may belong to it (heartbeat: the whole period). */
+  #opensAt({ due, version }: Occurrence): Instant {
+    const period = this.#period();
+    if (period !== null) return due - period;
+    if (this.#settings.early !== null) return due - this.#settings.early * SECOND;
+    const previous = version.table?.previous(due) ?? null;
+    return due - (previous ? Math.min((due - previous.at) / 10, 300 * SECOND) : 300 * SECOND);
+  }
+
+  #startBy({ due }: Occurrence): Instant | null {
+    return this.#settings.startWithin === null ? null : due + this.#settings.startWithin * SECOND;
+  }
+
+  #graceEnd({ due }: Occurrence): Instant {
+    const { grace, usefulFor } = this.#settings;
+    return due + (grace ?? Math.min(300, usefulFor ?? 300)) * SECOND;
+  }
+
+  #windowEnd(o: Occurrence): Instant | null {
+    const { usefulFor, missedRuns } = this.#settings;
+    if (missedRuns === null) return null;
+    if (usefulFor !== null) return o.due + usefulFor * SECOND;
+    return missedRuns === 'skip' ? Math.max(this.#nextInstant(o.due) ?? 0, this.#graceEnd(o)) : null;
+  }
+
+  #coalesceAt(o: Occurrence): Instant | null {
+    const next = this.#nextInstant(o.due);
+    return next === null ? null : this.#graceEnd({ ...o, due: next });
+  }
+
+  /** The period of a heartbeat, else null. */
+  #period(): number | null {
+    const [only] = this.#settings.schedules;
+    return only && 'heartbeat' in only ? only.heartbeat * SECOND : null;
+  }
+
+  // ---- Runs and limits (R7 to R10, R22) -----------------------------------------------------------------------------
+
+  #runsOf(o: Occurrence): Run[] {
+    return this.#runs.filter(({ occurrence }) => occurrence === o);
+  }
+
+  #isBegun(o: Occurrence): boolean {
+    return this.#runsOf(o).length > 0;
+  }
+
+  /** The instant at which a run without an end is in progress no longer (R8). */
+  #progressEnd(run: Run): Instant {
+    const start = run.start ?? run.firstAt;
+    if (this.#settings.maxRuntime !== null) return start + this.#settings.maxRuntime * SECOND;
+    const index = this.#runs.indexOf(run);
+    const followers = this.#runs.filter((other, i) => {
+      if (run.rid !== null || other.rid !== null || other.source !== run.source || other.start === null) return false;
+      return other.start > start || (other.start === start && i > index);
+    });
+    return Math.min(start + DAY, ...followers.map((other) => other.start ?? start));
+  }
+
+  #isInProgress(run: Run, at: Instant): boolean {
+    return run.start !== null && run.ends.length === 0 && run.start <= at && at < this.#progressEnd(run);
+  }
+
+  #isTimed(run: Run, o: Occurrence): boolean {
+    return this.#settings.maxRuntime !== null && run.start !== null && run.start < this.#graceEnd(o);
+  }
+
+  #limit(run: Run, o: Occurrence): Instant {
+    return this.#isTimed(run, o) ? (run.start ?? 0) + (this.#settings.maxRuntime ?? 0) * SECOND : this.#graceEnd(o);
+  }
+
+  /** The limits of the unended runs that `max_runtime` times. */
+  #openLimits(o: Occurrence): Instant[] {
+    const timed = this.#runsOf(o).filter((run) => run.ends.length === 0 && this.#isTimed(run, o));
+    return timed.map((run) => this.#limit(run, o));
+  }
+
+  #deadline(o: Occurrence): Instant {
+    const limits = this.#openLimits(o);
+    return limits.length > 0 ? Math.max(...limits) : this.#graceEnd(o);
+  }
+
+  #hasOverrun(o: Occurrence): boolean {
+    return this.#openLimits(o).some((limit) => this.#isPast(limit));
+  }
+
+  #missedAt(o: Occurrence): Instant | null {
+    const end = this.#windowEnd(o);
+    return end === null ? null : Math.max(end, ...this.#openLimits(o));
+  }
+
+  #isRunning(o: Occurrence): boolean {
+    return this.#runsOf(o).some((run) => {
+      if (run.start === null || run.ends.length > 0 || run.start > this.#now) return false;
+      if (this.#isPast(this.#limit(run, o))) return false;
+      // Its limit is also the end of its progress: where a gap defers the one it defers the other.
+      return this.#isTimed(run, o) || this.#now < this.#progressEnd(run);
+    });
+  }
+
+  #stateOf(o: Occurrence): string {
+    if (o.state !== 'open') return o.state;
+    if (this.#isRunning(o)) return 'running';
+    return this.#isPast(this.#deadline(o)) && !this.#isTouched(o) ? 'overdue' : 'expected';
+  }
+
+  // ---- Settling (R11 to R14, R22 to R25) ----------------------------------------------------------------------------
+
+  #settle(o: Occurrence, state: Settled, reason: string | null = null, at: Instant = this.#now): void {
+    o.state = state;
+    o.reason = reason;
+    o.recorded = true;
+    o.settledAt ??= at;
+    if (!COMPLETED.includes(state)) o.completion = null;
+    else o.completion ??= { order: this.#completions++, arrival: this.#now };
+    if (state !== 'coalesced' && state !== 'failed') o.coveredBy = null;
+    if (o === this.#beat) this.#anchorBeat(at);
+  }
+
+  #applyEnd(o: Occurrence, run: Run, end: End): void {
+    const before = this.#successes(o);
+    run.ends.push(end);
+    if (lastEnd(run) !== end) return;
+    if (end.ok) this.#applySuccess(o, run, end.at);
+    else this.#applyFailure(o, run, end.at);
+    const isExcess = this.#successes(o) > Math.max(before, o.standsFor);
+    const isTold = this.#settings.duplicates === 'record' || o.duplicateTold || this.#period() !== null;
+    if (!isExcess || isTold || this.#wasPaused(end.at) || this.#wasBlind(end.at)) return;
+    o.duplicateTold = true;
+    this.#join('duplicate', o);
+  }
+
+  #applySuccess(o: Occurrence, run: Run, at: Instant): void {
+    if (COMPLETED.includes(o.state) || o.state === 'skipped') return;
+    const windowEnd = this.#windowEnd(o) ?? Number.POSITIVE_INFINITY;
+    const state = at < this.#limit(run, o) ? 'on_time' : at < windowEnd ? 'late' : 'expired';
+    o.completedBy = run;
+    o.completedAt = at;
+    this.#settle(o, state, null, at);
+    if (state === 'expired') this.#join('expired', o);
+  }
+
+  #applyFailure(o: Occurrence, run: Run, at: Instant): void {
+    if (o.state === 'skipped') return;
+    if (COMPLETED.includes(o.state)) {
+      const completing = o.completedBy;
+      const isLastUnnamedWord =
+        completing?.rid === null && run.rid === null && o.completedAt !== null && at >= o.completedAt;
+      if (completing === null || (completing !== run && !isLastUnnamedWord)) return;
+      completing.overturned = completing !== run;
+      o.completedBy = null;
+      o.completedAt = null;
+    }
+    this.#settle(o, 'failed', null, at);
+    this.#join('failed', o);
+  }
+
+  #successes(o: Occurrence): number {
+    return this.#runsOf(o).filter((run) => lastEnd(run)?.ok && !run.overturned).length;
+  }
+
+  /** The first to arrive among the completions of later occurrences. */
+  #firstLaterCompletion(o: Occurrence): Occurrence | null {
+    const later = this.#occurrences.filter(
+      ({ due, completion }) => due > o.due && completion !== null && completion.arrival <= this.#now,
+    );
+    later.sort((a, b) => (a.completion?.order ?? 0) - (b.completion?.order ?? 0));
+    return later[0] ?? null;
+  }
+
+  #isFailedUnderCoalesce(o: Occurrence): boolean {
+    return o.state === 'failed' && this.#settings.missedRuns === 'coalesce';
+  }
+
+  #isWanted(o: Occurrence): boolean {
+    const { missedRuns } = this.#settings;
+    if (missedRuns === null || missedRuns === 'skip') return false;
+    if (o.state === 'open') return this.#stateOf(o) === 'overdue';
+    if (o.state !== 'failed') return false;
+    const windowEnd = this.#windowEnd(o);
+    if (windowEnd !== null && this.#isPast(windowEnd)) return false;
+    if (missedRuns === 'catch_up') return true;
+    const coalesceAt = this.#coalesceAt(o);
+    if (coalesceAt !== null && this.#isPast(coalesceAt)) return false;
+    return o.coveredBy === null && this.#firstLaterCompletion(o) === null;
+  }
+
+  // ---- Blind windows (R26) ------------------------------------------------------------------------------------------
+
+  #touching(o: Occurrence): History['windows'][number][] {
+    const known = this.#history.windows.filter(({ kind, after }) => kind === 'blind' && after < this.#now);
+    return known.filter(({ after, until }) => after < this.#deadline(o) && until > this.#opensAt(o));
+  }
+
+  #isTouched(o: Occurrence): boolean {
+    return this.#touching(o).length > 0;
+  }
+
+  #blindSettleEnd(o: Occurrence): Instant {
+    return Math.max(...this.#touching(o).map(({ until }) => until)) + this.#history.settleSeconds * SECOND;
+  }
+
+  #wasBlind(at: Instant): boolean {
+    return this.#history.windows.some(({ kind, after, until }) => kind === 'blind' && after < at && at <= until);
+  }
+
+  // ---- Matching (R15 to R21) ----------------------------------------------------------------------------------------
+
+  #acceptPing(ping: PingInput): void {
+    const at = ping.ownAt ?? ping.at;
+    const earlier = this.#heard.findLast(
+      ({ input, by }) => by !== 'retry' && by !== 'unmatched' && sameThread(input, ping),
+    );
+    if (earlier && this.#isRetry(ping, earlier)) {
+      this.#heard.push({ input: ping, by: 'retry', due: earlier.due, run: earlier.run });
+      return;
+    }
+    const matched = this.#period() === null ? this.#match(ping, at) : this.#matchHeartbeat(ping, at);
+    if (!matched) {
+      this.#heard.push({ input: ping, by: 'unmatched', due: null, run: null });
+      return;
+    }
+    const run = this.#applyPing(ping, at, matched);
+    this.#heard.push({ input: ping, by: matched.by, due: matched.occurrence?.due ?? null, run });
+  }
+
+  #applyPing(ping: PingInput, at: Instant, { occurrence, run: known }: Matched): Run | null {
+    if (known) known.lastArrival = ping.at;
+    if (ping.kind === 'log') return known;
+    const run = known ?? this.#beginRun(ping, at, occurrence);
+    if (occurrence) occurrence.recorded = true;
+    if (ping.kind === 'start') {
+      if (known && known.start === null) known.startCameAfterEnd = true;
+    } else {
+      run.occurrence = occurrence; // a heartbeat's run ends in the one that is open now (R31)
+      const end = { at, ok: ping.kind === 'success' };
+      if (occurrence) this.#applyEnd(occurrence, run, end);
+      else run.ends.push(end);
+    }
+    // The occurrence itself first: what leaves one incident for another must not end the first with a message.
+    if (occurrence && !this.#paused()) this.#judge(occurrence);
+    return run;
+  }
+
+  #beginRun({ rid, source, kind, at: lastArrival }: PingInput, at: Instant, occurrence: Occurrence | null): Run {
+    const start = kind === 'start' ? at : null;
+    const fresh = { ends: [], startCameAfterEnd: false, overturned: false };
+    const run: Run = { occurrence, rid, source, firstAt: at, start, lastArrival, ...fresh };
+    this.#runs.push(run);
+    if (!occurrence && this.#period() === null) this.#offSchedule(at);
+    return run;
+  }
+
+  #isRetry(ping: PingInput, { input, run }: Heard): boolean {
+    const isSame =
+      input.kind === ping.kind &&
+      input.exitCode === ping.exitCode &&
+      input.occ === ping.occ &&
+      input.ownAt === ping.ownAt;
+    const age = ping.at - input.at;
+    if (!isSame || age >= DAY) return false;
+    if (ping.rid === null) return input.body === ping.body && this.#period() === null && this.#isSameMoment(ping, age);
+    // A constant run id is no retry of yesterday's run (R17), unless it comes within seconds.
+    return run === null || !this.#isOutlived(run, ping) || this.#isSameMoment(ping, age);
+  }
+
+  /** The retry window of what has no run id. */
+  #isSameMoment(ping: PingInput, age: number): boolean {
+    const at = ping.ownAt ?? ping.at;
+    const [current, upcoming] = [this.#current(at), this.#upcoming(at)];
+    const gap = this.#period() ?? (current && upcoming ? upcoming.due - current.due : Number.POSITIVE_INFINITY);
+    return age < 120 * SECOND && age < gap / 2;
+  }
+
+  /** R17: the run has ended, and the ping says no more than that something ran when a later occurrence is due. */
+  #isOutlived(run: Run, { at, occ, ownAt }: PingInput): boolean {
+    if (run.ends.length === 0 || occ !== null || ownAt !== null) return false;
+    const current = this.#current(at);
+    return this.#period() !== null || (current !== null && current.due > (run.occurrence?.due ?? run.firstAt));
+  }
+
+  #match(ping: PingInput, at: Instant): Matched | null {
+    if (ping.occ !== null) {
+      const occurrence = this.#keyed(ping.occ, ping.at);
+      return (
+        occurrence && { by: 'key', occurrence, run: this.#knownRun(ping, at, (run) => run.occurrence === occurrence) }
+      );
+    }
+    const run = this.#knownRun(ping, at, () => true);
+    if (run) return { by: ping.rid === null ? 'running' : 'rid', occurrence: run.occurrence, run };
+    return { ...this.#matchByTime(at), run: null };
+  }
+
+  /** The run that a ping belongs to (key, rid and running rules), if it begins no new one. */
+  #knownRun(ping: PingInput, at: Instant, isEligible: (run: Run) => boolean): Run | null {
+    const runs = this.#runs.filter(isEligible);
+    if (ping.kind === 'start') {
+      const ended = runs.findLast((run) => sameThread(run, ping));
+      const isStartless = ended && ended.ends.length > 0 && ended.start === null && !ended.startCameAfterEnd;
+      if (isStartless && this.#isSameMoment(ping, ping.at - ended.lastArrival)) return ended;
+    }
+    if (ping.rid !== null) {
+      const run = runs.findLast(({ rid }) => rid === ping.rid);
+      const isKnown = run && (ping.at - run.lastArrival < DAY || this.#isInProgress(run, at));
+      return isKnown && !this.#isOutlived(run, ping) ? run : null;
+    }
+    if (ping.kind !== 'success' && ping.kind !== 'fail') return null;
+    const inProgress = runs.filter((run) => run.rid === null && this.#isInProgress(run, at));
+    return inProgress.reduce<Run | null>(
+      (latest, run) => ((latest?.start ?? 0) > (run.start ?? 0) ? latest : run),
+      null,
+    );
+  }
+
+  #matchByTime(at: Instant): { by: string; occurrence: Occurrence | null } {
+    const [current, upcoming] = [this.#current(at), this.#upcoming(at)];
+    const isOver = !current || FINISHED.includes(current.state) || at >= this.#graceEnd(current);
+    const isEarly = upcoming !== null && at >= this.#opensAt(upcoming);
+    const candidate = isEarly && isOver ? upcoming : current;
+    if (candidate && !FINISHED.includes(candidate.state)) return { by: 'current', occurrence: candidate };
+    if (candidate && candidate === upcoming) return { by: 'again', occurrence: upcoming };
+    if (!current) return { by: 'off_schedule', occurrence: null };
+    const toCurrent = Math.abs(at - (current.completedAt ?? current.due));
+    const toUpcoming = upcoming ? upcoming.due - at : Number.POSITIVE_INFINITY;
+    return toCurrent < toUpcoming ? { by: 'again', occurrence: current } : { by: 'off_schedule', occurrence: null };
+  }
+
+  #keyed(text: string, arrival: Instant): Occurrence | null {
+    const spelling = parseKey(text);
+    if (!spelling.ok) return null;
+    const named = keyCandidates(spelling.value, this.#zone);
+    let found: Occurrence | null;
+    if ('instants' in named) {
+      const there = named.instants.map((at) => this.#occurrenceAt(at)).filter((o) => o !== null);
+      found = there.find((o) => !COMPLETED.includes(o.state)) ?? there[0] ?? null;
+    } else {
+      const first = this.#upcoming(named.after);
+      const second = first && this.#upcoming(first.due);
+      found = first && first.due <= named.until && !(second && second.due <= named.until) ? first : null;
+    }
+    return found && this.#opensAt(found) <= arrival ? found : null;
+  }
+
+  // ---- Heartbeat (R31 to R33) ---------------------------------------------------------------------------------------
+
+  #anchorBeat(at: Instant): void {
+    this.#beat = null;
+    const [period, version] = [this.#period(), this.#versions.at(-1)];
+    if (period === null || !version || this.#paused()) return;
+    this.#anchor = floorToSecond(at);
+    let due = this.#anchor + period;
+    while (this.#occurrences.some((o) => o.due === due)) due += SECOND;
+    this.#beat = this.#add({ at: due, standsFor: 1 }, version);
+  }
+
+  #matchHeartbeat(ping: PingInput, at: Instant): Matched {
+    const isEnd = ping.kind === 'success' || ping.kind === 'fail';
+    const known = this.#knownRun(ping, at, () => true);
+    const run = isEnd && known && known.ends.length > 0 ? null : known;
+    const newest = this.#occurrences.findLast(({ version, recorded }) => version.table === null && recorded) ?? null;
+    if (isEnd && this.#beat && floorToSecond(at) <= this.#anchor) {
+      const openThen = this.#openThen(at);
+      const isSecondOfCreation = !openThen && floorToSecond(at) === this.#anchor;
+      if (!isSecondOfCreation) return { by: 'again', occurrence: openThen ?? newest, run };
+    }
+    if (run && !isEnd) return { by: run.rid === null ? 'running' : 'rid', occurrence: run.occurrence, run };
+    if (!this.#beat) return { by: 'again', occurrence: newest, run };
+    return { by: run ? (run.rid === null ? 'running' : 'rid') : 'current', occurrence: this.#beat, run };
+  }
+
+  /** The heartbeat occurrence that was open at `at`: the first one settled in or after its second. */
+  #openThen(at: Instant): Occurrence | null {
+    const settled = this.#occurrences.filter(
+      ({ version, settledAt }) =>
+        version.table === null && settledAt !== null && floorToSecond(settledAt) >= floorToSecond(at),
+    );
+    settled.sort((a, b) => (a.settledAt ?? 0) - (b.settledAt ?? 0));
+    return settled[0] ?? null;
+  }
+
+  // ---- Edits, pause, person (R28 to R30) ----------------------------------------------------------------------------
+
+  #edit(settings: HistorySettings): void {
+    const isNewVersion = JSON.stringify(settings.schedules) !== JSON.stringify(this.#settings.schedules);
+    const expected = this.#occurrences.filter((o) => this.#stateOf(o) === 'expected');
+    this.#settings = settings;
+    if (isNewVersion) this.#beginVersion(this.#now, expected);
+  }
+
+  #pause(): void {
+    if (this.#paused()) return;
+    this.#pauses.push({ from: this.#now, until: null });
+    for (const o of [...this.#occurrences]) {
+      const state = this.#stateOf(o);
+      const isExpected = state === 'expected' && (o.due <= this.#now || o.recorded);
+      const isGivenUp = state === 'overdue' && this.#settings.missedRuns !== 'catch_up';
+      if (isExpected || isGivenUp) this.#settle(o, 'skipped', 'paused');
+    }
+    const beat = this.#beat;
+    if (beat && this.#stateOf(beat) !== 'running') {
+      this.#remove((o) => o === beat);
+      this.#beat = null;
+    }
+    for (const incident of this.#incidents) if (incident.resolvedAt === null) this.#resolve(incident, true);
+  }
+
+  #resume(): void {
+    const pause = this.#pauses.at(-1);
+    if (!pause || !this.#paused()) return;
+    const at = this.#now;
+    for (const o of this.#occurrences) {
+      if (o.state === 'open' && o !== this.#beat && pause.from < o.due && o.due <= at)
+        this.#settle(o, 'skipped', 'paused');
+    }
+    this.#replaying = true;
+    this.#now = pause.from;
+    this.advance(at);
+    this.#replaying = false;
+    pause.until = at;
+    if (this.#beat?.state !== 'open') this.#anchorBeat(at);
+    for (const o of [...this.#occurrences]) {
+      if (o.state === 'failed' && this.#isWanted(o)) this.#join('failed', o);
+      this.#judge(o);
+    }
+  }
+
+  #paused(): boolean {
+    return this.#pauses.at(-1)?.until === null;
+  }
+
+  #wasPaused(at: Instant): boolean {
+    return this.#pauses.some(({ from, until }) => from <= at && (until === null || at < until));
+  }
+
+  /** Due in the pause that is not over yet: settled as paused at its end, unless a ping says otherwise. */
+  #isDueInPause(o: Occurrence): boolean {
+    return this.#paused() && o.due > (this.#pauses.at(-1)?.from ?? 0) && o.due <= this.#now;
+  }
+
+  #personSettles(scheduledFor: Instant, state: 'skipped' | 'on_time'): void {
+    const o = this.#occurrenceAt(scheduledFor);
+    if (!o) return;
+    o.completedBy = null;
+    o.completedAt = null;
+    this.#settle(o, state, 'operator');
+  }
+
+  // ---- Incidents (R34 to R39) ---------------------------------------------------------------------------------------
+
+  #joinTrouble(kind: Troubled, o: Occurrence): void {
+    const isInOne = this.#incidents.some(
+      (incident) =>
+        TROUBLES.includes(incident.kind) &&
+        isMember(incident, o) &&
+        !(incident.kind === 'not_started' && this.#isBegun(o)),
+    );
+    o.recorded = true;
+    if (!isInOne) this.#join(kind, o);
+  }
+
+  #join(kind: IncidentKind, o: Occurrence): void {
+    if (this.#paused()) return;
+    const open = this.#incidents.find((incident) => incident.kind === kind && incident.resolvedAt === null);
+    if (open && isMember(open, o)) return;
+    const before = ONE_AT_A_TIME.includes(kind) ? this.#leaveOthers(kind, o) : null;
+    if (!open) {
+      this.#open(kind, o, before);
+      return;
+    }
+    const member = open.members.find(({ occurrence }) => occurrence === o);
+    if (member) member.left = false;
+    else open.members.push({ occurrence: o, left: false });
+    const [from, to] = [Math.min(open.lastTold ?? o.due, o.due), Math.max(open.lastTold ?? o.due, o.due)];
+    if (this.#occurrences.some((other) => from < other.due && other.due < to && this.#endedWell(other, kind))) {
+      open.events.push({ type: 'reminded', at: this.#now, first: o.due, before });
+      open.lastTold = o.due;
+    }
+  }
+
+  /** Takes it out of the incident it is in; answers the kind of one that is left empty so, which ends silently. */
+  #leaveOthers(kind: IncidentKind, o: Occurrence): IncidentKind | null {
+    let emptied: IncidentKind | null = null;
+    for (const incident of this.#incidents) {
+      if (incident.kind === kind || !ONE_AT_A_TIME.includes(incident.kind) || !isMember(incident, o)) continue;
+      for (const member of incident.members) if (member.occurrence === o) member.left = true;
+      if (incident.members.some(({ left }) => !left)) continue;
+      this.#resolve(incident, true);
+      emptied = incident.kind;
+    }
+    return emptied;
+  }
+
+  #open(kind: IncidentKind, o: Occurrence | null, before: IncidentKind | null): void {
+    const first = o?.due ?? null;
+    const members = o ? [{ occurrence: o, left: false }] : [];
+    const events = [{ type: 'opened' as const, at: this.#now, first, before }];
+    const fresh = { openedAt: this.#now, resolvedAt: null, silent: false, lastRunAt: 0 };
+    this.#incidents.push({ kind, members, events, lastTold: first, ...fresh });
+  }
+
+  #offSchedule(at: Instant): void {
+    if (this.#paused()) return;
+    const find = () => this.#incidents.find(({ kind, resolvedAt }) => kind === 'unscheduled' && resolvedAt === null);
+    if (!find() && this.#settings.unscheduled === 'alert') this.#open('unscheduled', null, null);
+    const incident = find();
+    if (incident) incident.lastRunAt = Math.max(incident.lastRunAt, at);
+  }
+
+  #resolve(incident: Incident, silent: boolean): void {
+    incident.resolvedAt = this.#now;
+    incident.silent = silent;
+    if (!silent) incident.events.push({ type: 'resolved', at: this.#now, first: null, before: null });
+  }
+
+  #endIncidents(): void {
+    const open = this.#incidents.filter(({ resolvedAt }) => resolvedAt === null);
+    if (open.length === 0) return;
+    const newest = this.#occurrences.findLast(({ state }) => !['open', 'skipped', 'unknown'].includes(state));
+    for (const incident of open) {
+      if (incident.members.some(({ occurrence, left }) => !left && this.#isInTrouble(incident.kind, occurrence)))
+        continue;
+      const isAfterLastRun =
+        incident.kind !== 'unscheduled' || (newest !== undefined && newest.due > incident.lastRunAt);
+      if (isAfterLastRun && (!newest || this.#endedWell(newest, incident.kind))) this.#resolve(incident, false);
+    }
+  }
+
+  #isInTrouble(kind: IncidentKind, o: Occurrence): boolean {
+    if (kind === 'duplicate') return false;
+    if (kind === 'not_started') return o.state === 'open' && !this.#isBegun(o);
+    if (kind === 'overrun' && o.state === 'open' && this.#hasOverrun(o)) return true;
+    return this.#stateOf(o) === 'overdue' || this.#isWanted(o);
+  }
+
+  #endedWell(o: Occurrence, kind: IncidentKind): boolean {
+    if (kind === 'duplicate' && this.#successes(o) > o.standsFor) return false;
+    return o.state === 'on_time' || o.state === 'late';
+  }
+
+  // ---- What there is to see (R40) -----------------------------------------------------------------------------------
+
+  view(): LedgerView {
+    const shown = this.#occurrences.filter(({ due, recorded }) => due <= this.#history.until || recorded);
+    return {
+      occurrences: shown.map((o) => {
+        const isPausedNow = o.state === 'open' && this.#isDueInPause(o) && !this.#isRunning(o);
+        return {
+          scheduledFor: o.due,
+          state: isPausedNow ? 'skipped' : this.#stateOf(o),
+          reason: isPausedNow ? 'paused' : o.reason,
+          standsFor: o.standsFor,
+          completions: this.#successes(o),
+          completedAt: o.completedAt,
+          coveredBy: o.coveredBy,
+          wanted: !isPausedNow && this.#isWanted(o),
+        };
+      }),
+      pings: this.#heard.map(({ by, due }) => ({ matchedBy: by, scheduledFor: due })),
+      incidents: this.#incidents
+        .map(({ kind, openedAt, resolvedAt, silent, members, events }) => ({
+          kind,
+          openedAt,
+          resolvedAt,
+          silent,
+          members: members
+            .map(({ occurrence, left }) => ({ scheduledFor: occurrence.due, left }))
+            .sort((a, b) => a.scheduledFor - b.scheduledFor),
+          events,
+        }))
+        .sort((a, b) => a.openedAt - b.openedAt || (a.kind < b.kind ? -1 : a.kind > b.kind ? 1 : 0)),
+      status: this.#status(),
+    };
+  }
+
+  #status(): string {
+    const open = this.#incidents.filter(({ resolvedAt }) => resolvedAt === null).map(({ kind }) => kind);
+    const newest = this.#occurrences.findLast(({ state }) => state !== 'open');
+    if (this.#paused()) return 'paused';
+    if (open.some((kind) => ['missing', 'not_started', 'overrun', 'failed', 'expired'].includes(kind))) return 'down';
+    if (open.includes('late')) return 'late';
+    if (!newest) return 'new';
+    return newest.state === 'unknown' ? 'unknown' : 'up';
+  }
+}
+
+function lastEnd(run: Run): End | null {
+  return run.ends.reduce<End | null>((last, end) => (last && last.at > end.at ? last : end), null);
+}
+
+function isMember(incident: Incident, o: Occurrence): boolean {
+  return incident.resolvedAt === null && incident.members.some(({ occurrence, left }) => occurrence === o && !left);
+}
+
+function sameThread(a: { rid: string | null; source: string }, b: { rid: string | null; source: string }): boolean {
+  return a.rid !== null || b.rid !== null ? a.rid === b.rid : a.source === b.source;
+}

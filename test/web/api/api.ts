@@ -1,0 +1,129 @@
+import { randomUUID } from 'node:crypto';
+import type { Hono } from 'hono';
+import type { JobDefinition } from '../../../src/core/definition.ts';
+import type { Changes } from '../../../src/engine/changes.ts';
+import type { Database } from '../../../src/store/database.ts';
+import { addKey } from '../../../src/store/keys.ts';
+import { createApi } from '../../../src/web/api/index.ts';
+import { loadZones } from '../../../src/zones.ts';
+import { createTestDatabase, type ManualClock, manualClock } from '../../support/database.ts';
+
+export type Answer = {
+  readonly status: number;
+  readonly type: string;
+  readonly headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into JSON of any shape
+  readonly json: any;
+};
+
+export type TestApi = {
+  readonly api: Hono;
+  readonly database: Database;
+  readonly clock: ManualClock;
+  readonly projectId: number;
+  /** What the API wrote to its log: empty unless something is wrong. */
+  readonly logged: object[];
+  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  drop(): Promise<void>;
+};
+
+export const KEY = 'test-api-key-0123456789';
+export const OTHER_KEY = 'other-api-key-0123456789';
+export const zones = loadZones();
+
+/** The API over a database of its own, with two projects that have a key each. */
+export async function startApi(at: string): Promise<TestApi> {
+  const clock = manualClock(at);
+  const { database, drop } = await createTestDatabase({ now: clock.now });
+  const logged: object[] = [];
+  const log = { error: (fields: object) => void logged.push(fields) };
+  const projectId = await addProject(database, 'default', KEY);
+  await addProject(database, 'other', OTHER_KEY);
+  const publicUrl = 'https://rollcall.example.org';
+  const changes = {} as Changes;
+  const channelContext = { publicUrl, outboundAllow: ['127.0.0.0/8'], smtpUrl: null, mailFrom: null, zones };
+  const catchUp = async (): Promise<void> => undefined;
+  const api = createApi({ database, zones, changes, catchUp, publicUrl, channelContext, log });
+  return {
+    api,
+    database,
+    clock,
+    projectId,
+    logged,
+    drop,
+    async call(method, path, body, headers = {}) {
+      const response = await api.request(path, {
+        method,
+        headers: { Authorization: `Bearer ${KEY}`, 'Content-Type': 'application/json', ...headers },
+        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      });
+      const type = response.headers.get('content-type') ?? '';
+      const text = await response.text();
+      const json = type.includes('json') && text !== '' ? JSON.parse(text) : text;
+      return { status: response.status, type, headers: response.headers, json };
+    },
+  };
+}
+
+async function addProject(database: Database, slug: string, key: string): Promise<number> {
+  return database.transaction(async (tx) => {
+    const [row] = await tx.sql<{ id: number }[]>`
+      insert into projects (slug, name, created_at) values (${slug}, ${slug}, ${tx.now}) returning id`;
+    const id = row?.id ?? 0;
+    await addKey(tx, id, 'api', key);
+    return id;
+  });
+}
+
+export const DEFINITION: JobDefinition = {
+  name: 'job',
+  description: '',
+  tags: [],
+  zone: 'UTC',
+  schedules: [{ cron: '0 * * * *' }],
+  missedRuns: 'coalesce',
+  missedRunsReason: '',
+  early: null,
+  startWithin: null,
+  grace: null,
+  usefulFor: null,
+  maxRuntime: null,
+  duplicates: 'alert',
+  unscheduled: 'record',
+  channels: null,
+};
+
+/** Writes a job as the engine would have, so that a test can lay out any ledger: created at `at`, nothing recorded yet. */
+export async function layOutJob(
+  { database, projectId }: Pick<TestApi, 'database' | 'projectId'>,
+  slug: string,
+  { at, nextUnrecorded, ...definition }: Partial<JobDefinition> & { at: string; nextUnrecorded: string | null },
+): Promise<number> {
+  const whole = { ...DEFINITION, name: slug, ...definition };
+  return database.transaction(async (tx) => {
+    const [job] = await tx.sql<{ id: number }[]>`
+      insert into jobs (project_id, uuid, slug, definition, created_at, settings_since)
+      values (${projectId}, ${randomUUID()}, ${slug}, ${JSON.stringify(whole)}::jsonb, ${at}, ${at}) returning id`;
+    const id = job?.id ?? 0;
+    await tx.sql`
+      insert into schedule_versions (job_id, number, zone, schedules, starts_after, tz_version)
+      values (${id}, 1, ${whole.zone}, ${JSON.stringify(whole.schedules)}::jsonb, ${at}, 'test')`;
+    await tx.sql`
+      insert into cursors (job_id, version, next_unrecorded) values (${id}, 1, ${nextUnrecorded})`;
+    return id;
+  });
+}
+
+/** Writes one row of the ledger. */
+export async function layOutRow(
+  { database }: Pick<TestApi, 'database'>,
+  jobId: number,
+  row: { at: string; state: string; version?: number; wanted?: boolean; coveredBy?: string; completions?: number },
+): Promise<void> {
+  await database.transaction(
+    (tx) => tx.sql`
+      insert into occurrences (job_id, scheduled_for, version, state, wanted, covered_by, completions)
+      values (${jobId}, ${row.at}, ${row.version ?? 1}, ${row.state}, ${row.wanted ?? false},
+        ${row.coveredBy ?? null}, ${row.completions ?? 0})`,
+  );
+}

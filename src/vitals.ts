@@ -9,10 +9,8 @@ export type VitalSigns = {
   readonly ingestFailure: string | null;
   /** A tick of the evaluator ended. */
   readonly lastTickAt: number | null;
-  /** Database time less horizon, at the last tick. */
+  /** Database time less horizon, at the last tick; infinite when no ingest was heard. */
   readonly horizonLagMs: number | null;
-  /** A round of the dispatcher ended. */
-  readonly lastRoundAt: number | null;
   /** The node's own clock less the database's; shown, never used. */
   readonly clockOffsetMs: number | null;
 };
@@ -25,8 +23,7 @@ export type Vitals = {
   beatFailed(reason: string): void;
   /** Evaluator: a tick ended well, `ms` long; `horizonLagMs` is the database's now less the horizon. */
   tick(tick: { readonly horizonLagMs: number; readonly ms: number }): void;
-  /** Dispatcher: a round ended well. */
-  round(): void;
+  /** Whoever has just read the database's clock. */
   clockOffset(ms: number): void;
   read(): VitalSigns;
 };
@@ -43,7 +40,6 @@ export function createVitals(monotonic: () => number, observer?: VitalsObserver)
     ingestFailure: null,
     lastTickAt: null,
     horizonLagMs: null,
-    lastRoundAt: null,
     clockOffsetMs: null,
   };
   const note = (change: Partial<VitalSigns>): void => {
@@ -59,7 +55,6 @@ export function createVitals(monotonic: () => number, observer?: VitalsObserver)
       note({ lastTickAt: monotonic(), horizonLagMs });
       observer?.tick(ms);
     },
-    round: () => note({ lastRoundAt: monotonic() }),
     clockOffset: (ms) => note({ clockOffsetMs: ms }),
     read: () => signs,
   };

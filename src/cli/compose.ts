@@ -1,10 +1,11 @@
 import type { Hono } from 'hono';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
-import type { CatchUp } from '../engine/catch-up.ts';
-import type { Changes } from '../engine/changes.ts';
+import { createCatchUp } from '../engine/catch-up.ts';
+import { createChanges } from '../engine/changes.ts';
+import { createEvaluator } from '../engine/evaluator.ts';
 import { createIngest, type Ingest } from '../engine/ingest.ts';
-import { createVersionCache } from '../engine/working-set.ts';
+import { createVersionCache, type VersionCache } from '../engine/working-set.ts';
 import type { Logger } from '../log.ts';
 import type { ChannelContext } from '../notify/channel.ts';
 import { createDispatcher, runDispatcher } from '../notify/dispatcher.ts';
@@ -32,7 +33,7 @@ export type Parts = {
 
 export type Composition = {
   readonly app: Hono;
-  /** Starts the loops of the roles. A loop that ends by itself is a bug and ends the process. */
+  /** Starts the loops of the roles. None ends by itself. */
   startLoops(): Loops;
 };
 
@@ -54,15 +55,20 @@ export function compose(parts: Parts): Composition {
   const probes: ProbeDeps = { readHealth, metrics, log };
   const { publicUrl, outboundAllow, smtpUrl, mailFrom } = config;
   const context: ChannelContext = { publicUrl, outboundAllow, smtpUrl, mailFrom, zones };
-  const versions = createVersionCache(zones);
   const settleMs = config.blindSettleSeconds * 1000;
-  const engine = { database, clock, versions, zones, settleMs, vitals, log };
+  const engine: EngineDeps = { database, clock, versions: createVersionCache(zones), zones, settleMs, vitals, log };
   const ingest = roles.has('web') ? createIngest(engine) : null;
   return {
-    app: ingest === null ? createProbes(probes) : createWebApp(parts, { ingest, context, probes }),
-    startLoops: () => startLoops(parts, { ingest, context, vitals }),
+    app: ingest === null ? createProbes(probes) : createWebApp(parts, { ingest, context, probes, engine }),
+    startLoops: () => startLoops(parts, { ingest, context, engine }),
   };
 }
+
+type EngineDeps = Omit<Parts, 'config' | 'roles'> & {
+  readonly versions: VersionCache;
+  readonly settleMs: number;
+  readonly vitals: Vitals;
+};
 
 /** The clock of this machine is read for this one number, which is shown and used for nothing. */
 function sharedHealth(database: Database, vitals: Vitals): () => Promise<SharedHealth> {
@@ -74,12 +80,20 @@ function sharedHealth(database: Database, vitals: Vitals): () => Promise<SharedH
   };
 }
 
-type WebParts = { readonly ingest: Ingest; readonly context: ChannelContext; readonly probes: ProbeDeps };
+type WebParts = {
+  readonly ingest: Ingest;
+  readonly context: ChannelContext;
+  readonly probes: ProbeDeps;
+  readonly engine: EngineDeps;
+};
 
-function createWebApp({ config, database, zones, clock, log }: Parts, { ingest, context, probes }: WebParts): Hono {
+function createWebApp(
+  { config, database, zones, clock, log }: Parts,
+  { ingest, context, probes, engine }: WebParts,
+): Hono {
   const { publicUrl } = config;
-  const changes = {} as unknown as Changes;
-  const catchUp = {} as unknown as CatchUp;
+  const changes = createChanges(engine);
+  const catchUp = createCatchUp(engine);
   return createApp({
     ...probes,
     publicUrl,
@@ -95,15 +109,16 @@ function createWebApp({ config, database, zones, clock, log }: Parts, { ingest, 
   });
 }
 
-type LoopParts = { readonly ingest: Ingest | null; readonly context: ChannelContext; readonly vitals: Vitals };
+type LoopParts = { readonly ingest: Ingest | null; readonly context: ChannelContext; readonly engine: EngineDeps };
 
-function startLoops({ config, roles, database, clock, log }: Parts, { ingest, context, vitals }: LoopParts): Loops {
+function startLoops({ config, roles, database, clock, log }: Parts, { ingest, context, engine }: LoopParts): Loops {
   const loopsEnd = new AbortController();
   const ingestEnd = new AbortController();
   const loops: Promise<void>[] = [];
   if (roles.has('evaluator')) {
+    loops.push(createEvaluator(engine).run(loopsEnd.signal));
     const url = config.watchdogUrl;
-    if (url !== null) loops.push(runWatchdog({ url, clock, vitals, log }, loopsEnd.signal));
+    if (url !== null) loops.push(runWatchdog({ url, clock, vitals: engine.vitals, log }, loopsEnd.signal));
   }
   if (roles.has('notifier')) {
     const dispatcher = createDispatcher({ database, context, log });

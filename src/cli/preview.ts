@@ -21,7 +21,7 @@ export type PreviewDeps = Output & {
   readonly now: Instant;
 };
 
-export type Occurrences = {
+type Occurrences = {
   readonly occurrences: readonly { readonly key: string; readonly scheduled_for: string }[];
   readonly warnings: readonly string[];
 };

@@ -124,7 +124,7 @@ function settleByClock(ledger: Ledger, matter: Case, t: Instant): boolean {
 }
 
 function settleUnknown(ledger: Ledger, { row, held }: Case, t: Instant): void {
-  changeRow(ledger, row, { state: 'unknown', reason: 'blind', settledAt: t, wanted: false, checkAt: null });
+  changeRow(ledger, row, { state: 'unknown', reason: 'blind_window', settledAt: t, wanted: false, checkAt: null });
   if (held) ledger.unknown.push({ scheduledFor: row.scheduledFor, at: t, window: held.window });
   anchorHeartbeat(ledger, t);
 }
@@ -150,8 +150,12 @@ function wantedUntil(ledger: Ledger, row: Row): Instant {
   return Math.min(usefulUntil, coalesceInstant(ledger, row) ?? Number.POSITIVE_INFINITY);
 }
 
-/** Whether the policy still wants a settled one, as of `t`. */
+/** Whether the policy (still) wants one that is overdue or settled, as of `t`. */
 export function judgeWanted(ledger: Ledger, row: Row, t: Instant): void {
+  if (isOpen(row.state)) {
+    changeRow(ledger, row, { wanted: row.state === 'overdue' && wantsOverdue(ledger) });
+    return;
+  }
   const until = actsAt(ledger, wantedUntil(ledger, row));
   const wanted = t < until;
   const checkAt = wanted && Number.isFinite(until) ? until : null;
@@ -212,6 +216,10 @@ function record(ledger: Ledger, due: Instant, at: Instant): void {
 export function coverEarlier(ledger: Ledger, completed: Row, at: Instant): void {
   if (ledger.settings.missedRuns !== 'coalesce') return;
   ledger.covers.push(completed.scheduledFor);
+  while (ledger.nextUnrecorded !== null && ledger.nextUnrecorded < completed.scheduledFor) {
+    rowAt(ledger, ledger.nextUnrecorded, at);
+    ledger.nextUnrecorded = nextDue(ledger, ledger.nextUnrecorded);
+  }
   for (const row of ledger.rows.values()) {
     if (row.scheduledFor >= completed.scheduledFor || row.coveredBy !== null) continue;
     if (!isOpen(row.state) && row.state !== 'coalesced' && row.state !== 'failed') continue;

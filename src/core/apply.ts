@@ -4,6 +4,7 @@ import {
   anchorHeartbeat,
   currentVersion,
   dueAt,
+  firstCheck,
   inPause,
   isHeartbeat,
   isRunning,
@@ -17,7 +18,7 @@ import {
 } from './ledger.ts';
 import { endOf, isCompleted, isOpen, type Run, type Settings } from './occurrence.ts';
 import { type Match, matchPing, type Ping } from './ping.ts';
-import { floorToSecond, type Instant } from './time.ts';
+import type { Instant } from './time.ts';
 
 /** What became of a ping; `run` is the one it began, ended or belongs to. `none`: it names no occurrence (422). */
 export type Applied = {
@@ -49,8 +50,16 @@ export function applyPing(ledger: Ledger, ping: Ping): Applied {
     if (thread.run === null || run.thread === ping.thread) thread.run = run;
     applyRun(ledger, ping, match, run);
     endIncidents(ledger, ping.arrival);
+    skipRecorded(ledger);
   }
   return { match, scheduledFor: match.scheduledFor, run, counted: true };
+}
+
+/** Instants that got their row as evidence need no check of their own: a healthy job never comes due. */
+function skipRecorded(ledger: Ledger): void {
+  while (ledger.nextUnrecorded !== null && ledger.rows.has(ledger.nextUnrecorded)) {
+    ledger.nextUnrecorded = isHeartbeat(ledger) ? null : nextDue(ledger, ledger.nextUnrecorded);
+  }
 }
 
 function threadOf(ledger: Ledger, name: string) {
@@ -81,7 +90,7 @@ function runOf(ledger: Ledger, ping: Ping, match: Matched): Run {
     heardAt: ping.arrival,
   };
   ledger.runs.push(run);
-  if (match.scheduledFor === null) noteUnscheduled(ledger, ping.at);
+  if (match.scheduledFor === null) noteUnscheduled(ledger, ping.at, ping.arrival);
   return run;
 }
 
@@ -90,10 +99,13 @@ function applyRun(ledger: Ledger, ping: Ping, match: Matched, run: Run): void {
     run.startedAt = Math.min(ping.at, run.endedAt ?? ping.at);
     return;
   }
+  const from = run.scheduledFor;
   if (isHeartbeat(ledger) && match.scheduledFor !== null) run.scheduledFor = match.scheduledFor;
   const row = run.scheduledFor === null ? null : touchRow(ledger, run.scheduledFor, ping, match);
   if (ping.kind === 'start') begin(ledger, ping, run, row);
   else finish(ledger, ping, run, row);
+  const left = from === null || from === run.scheduledFor ? undefined : ledger.rows.get(from);
+  if (left) rejudge(ledger, left, ping.arrival);
 }
 
 function touchRow(ledger: Ledger, at: Instant, ping: Ping, match: Matched): Row {
@@ -137,7 +149,8 @@ function rejudge(ledger: Ledger, row: Row, at: Instant): void {
 function finish(ledger: Ledger, ping: Ping, run: Run, row: Row | null): void {
   const verdict = ping.kind === 'success' ? 'success' : 'fail';
   const before = run.verdict;
-  if (before === verdict) return;
+  // The last word is the last by its instant: a spooled one may arrive after it.
+  if (before === verdict || (run.endedAt !== null && ping.at < run.endedAt)) return;
   Object.assign(run, { verdict, endedAt: ping.at, exitCode: ping.exitCode });
   run.durationMs = ping.durationMs ?? (run.startedAt === null ? null : Math.max(0, ping.at - run.startedAt));
   if (!row) return;
@@ -154,7 +167,7 @@ function succeed(ledger: Ledger, ping: Ping, run: Run, row: Row): void {
     const state = endOf(ping.at, run.startedAt, rowTerms(ledger, row));
     complete(ledger, row, run, state, ping);
   }
-  if (row.completions > row.standsFor && callsDuplicate(ledger, ping)) joinDuplicate(ledger, row, ping.at);
+  if (row.completions > row.standsFor && callsDuplicate(ledger, ping)) joinDuplicate(ledger, row, ping.arrival);
 }
 
 function complete(ledger: Ledger, row: Row, run: Run, state: 'on_time' | 'late' | 'expired', ping: Ping): void {
@@ -169,13 +182,14 @@ function complete(ledger: Ledger, row: Row, run: Run, state: 'on_time' | 'late' 
     wanted: false,
     checkAt: null,
   });
-  if (state === 'expired') join(ledger, row, 'expired', ping.at);
+  if (state === 'expired') join(ledger, row, 'expired', ping.arrival);
   coverEarlier(ledger, row, ping.arrival);
   if (wasOpen) anchorHeartbeat(ledger, ping.at);
 }
 
 function callsDuplicate(ledger: Ledger, ping: Ping): boolean {
-  if (ledger.settings.duplicates !== 'alert' || isHeartbeat(ledger) || inPause(ledger, ping.at)) return false;
+  if (ledger.settings.duplicates !== 'alert' || isHeartbeat(ledger)) return false;
+  if (ledger.pausedAt !== null || inPause(ledger, ping.at)) return false;
   return !ledger.silences.some(({ kind, after, until }) => kind === 'blind' && after < ping.at && ping.at <= until);
 }
 
@@ -186,7 +200,8 @@ function fail(ledger: Ledger, ping: Ping, run: Run, row: Row, overturns: boolean
   if (isCompleted(row.state)) {
     const completing = completingRun(ledger, row);
     if (completing !== run) {
-      if (run.rid !== null || completing === null || completing.rid !== null) return;
+      const isLater = row.completedAt !== null && ping.at >= row.completedAt && !isHeartbeat(ledger);
+      if (run.rid !== null || completing === null || completing.rid !== null || !isLater) return;
       completing.verdict = 'fail';
       ledger.changedRuns.add(completing);
       changeRow(ledger, row, { completions: row.completions - 1 });
@@ -203,7 +218,7 @@ function fail(ledger: Ledger, ping: Ping, run: Run, row: Row, overturns: boolean
     checkAt: null,
   });
   judgeWanted(ledger, row, ping.arrival);
-  join(ledger, row, 'failed', ping.at);
+  join(ledger, row, 'failed', ping.arrival);
   if (wasOpen) anchorHeartbeat(ledger, ping.at);
 }
 
@@ -216,7 +231,12 @@ function completingRun(ledger: Ledger, row: Row): Run | null {
 /** Other deadlines and another policy, from `at` on; what is settled stays. The job has been advanced to `at`. */
 export function applySettings(ledger: Ledger, settings: Settings, at: Instant): void {
   ledger.settings = settings;
-  if (ledger.pausedAt !== null) return;
+  if (ledger.pausedAt !== null) {
+    for (const row of byDue(ledger)) judgeWanted(ledger, row, at);
+    return;
+  }
+  // A check that the edit moved into the past acts now.
+  recordDue(ledger, at, (due) => firstCheck(ledger, due) <= at);
   for (const row of byDue(ledger)) {
     judge(ledger, row, at);
     endIncidents(ledger, at);
@@ -231,7 +251,7 @@ const byDue = (ledger: Ledger): Row[] => [...ledger.rows.values()].sort((a, b) =
  * expected closes as skipped, except where the new schedules are due too.
  */
 export function applyVersion(ledger: Ledger, version: Omit<Version, 'startsAfter' | 'endsAt'>, at: Instant): void {
-  recordDue(ledger, at);
+  recordDue(ledger, at, (due) => due <= at);
   const old = currentVersion(ledger);
   old.endsAt = at;
   ledger.versions.push({ ...version, startsAfter: at, endsAt: null });
@@ -252,9 +272,9 @@ export function applyVersion(ledger: Ledger, version: Omit<Version, 'startsAfter
   endIncidents(ledger, at);
 }
 
-/** Rows for what is due by `at` and still within its grace: an edit or a pause has to say what became of it. */
-function recordDue(ledger: Ledger, at: Instant): void {
-  while (ledger.nextUnrecorded !== null && (ledger.nextUnrecorded <= at || isHeartbeat(ledger))) {
+/** Rows for instants that have none yet, as long as `has` says so: an edit or a pause has to say what became of them. */
+function recordDue(ledger: Ledger, at: Instant, has: (due: Instant) => boolean): void {
+  while (ledger.nextUnrecorded !== null && has(ledger.nextUnrecorded)) {
     const due = ledger.nextUnrecorded;
     const fresh = !ledger.rows.has(due);
     const row = rowAt(ledger, due, at);
@@ -266,7 +286,7 @@ function recordDue(ledger: Ledger, at: Instant): void {
 /** Pauses the job at `at`, to which it has been advanced (rule 29). Again: no change. */
 export function applyPause(ledger: Ledger, at: Instant): void {
   if (ledger.pausedAt !== null) return;
-  recordDue(ledger, at);
+  recordDue(ledger, at, (due) => due <= at);
   endAllSilently(ledger, at);
   for (const row of byDue(ledger)) {
     const stays = row.state === 'running' || (row.state === 'overdue' && ledger.settings.missedRuns === 'catch_up');
@@ -274,6 +294,7 @@ export function applyPause(ledger: Ledger, at: Instant): void {
     changeRow(ledger, row, { state: 'skipped', reason: 'paused', settledAt: at, wanted: false, checkAt: null });
   }
   ledger.pausedAt = at;
+  if (isHeartbeat(ledger)) ledger.nextUnrecorded = null;
 }
 
 /** Resumes the job: what lived on is judged as of its own instants, and what is then past its deadline opens anew. */
@@ -324,9 +345,11 @@ export function applyDecision(
   if (isHeartbeat(ledger) && isNext) ledger.nextUnrecorded = null;
   const wasOpen = isOpen(row.state);
   const { note, state } = decision;
-  changeRow(ledger, row, { state, reason: 'operator', note, settledAt: at, wanted: false, checkAt: null });
+  const unsaid = { completedAt: null, completedBy: null, wanted: false, checkAt: null };
+  changeRow(ledger, row, { state, reason: 'operator', note, settledAt: at, ...unsaid });
   if (state === 'on_time') coverEarlier(ledger, row, at);
-  if (wasOpen) anchorHeartbeat(ledger, floorToSecond(at));
+  if (wasOpen) anchorHeartbeat(ledger, at);
   endIncidents(ledger, at);
+  skipRecorded(ledger);
   return true;
 }

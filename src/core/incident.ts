@@ -52,12 +52,12 @@ export function joinDuplicate(ledger: Ledger, row: Row, at: Instant): void {
   tell(ledger, incident, row.scheduledFor, at, null);
 }
 
-/** An off-schedule run of a job that asks to hear of it. */
-export function noteUnscheduled(ledger: Ledger, at: Instant): void {
+/** An off-schedule run, at `runAt`, of a job that asks to hear of it. */
+export function noteUnscheduled(ledger: Ledger, runAt: Instant, at: Instant): void {
   if (ledger.settings.unscheduled !== 'alert' || ledger.pausedAt !== null) return;
   const known = ledger.incidents.get('unscheduled');
   const incident = known ?? open(ledger, 'unscheduled', at);
-  incident.lastRunAt = Math.max(incident.lastRunAt ?? at, at);
+  incident.lastRunAt = Math.max(incident.lastRunAt ?? runAt, runAt);
   ledger.changedIncidents.add(incident);
   if (!known) tell(ledger, incident, null, at, null);
 }

@@ -277,7 +277,7 @@ export function openRow(ledger: Ledger): Row | null {
 /** A heartbeat's anchor: its next occurrence is one period later, on a second that has no row yet. */
 export function anchorHeartbeat(ledger: Ledger, at: Instant): void {
   const { periodMs } = currentVersion(ledger);
-  if (periodMs === null || openRow(ledger)) return;
+  if (periodMs === null || ledger.pausedAt !== null || openRow(ledger)) return;
   let due = floorToSecond(at) + periodMs;
   while (ledger.rows.has(due)) due += 1000;
   ledger.nextUnrecorded = due;

@@ -55,11 +55,12 @@ const UNNAMED_RETRY_MS = 2 * 60_000;
 export function matchPing(ledger: Ledger, ping: Ping): Match {
   const retried = retryOf(ledger, ping);
   if (retried) return retried;
-  if (isHeartbeat(ledger)) return matchHeartbeat(ledger, ping);
-  if (ping.key) return matchKey(ledger, ping, ping.key);
-  if (ping.rid !== null) return matchRid(ledger, ping) ?? matchClock(ledger, ping);
+  if (ping.key && !isHeartbeat(ledger)) return matchKey(ledger, ping, ping.key);
   const late = reorderedStart(ledger, ping);
-  if (late) return { rule: 'running', scheduledFor: late.scheduledFor, run: late, reordered: true };
+  const rule = ping.rid === null ? 'running' : 'rid';
+  if (late) return { rule, scheduledFor: late.scheduledFor, run: late, reordered: true };
+  if (isHeartbeat(ledger)) return matchHeartbeat(ledger, ping);
+  if (ping.rid !== null) return matchRid(ledger, ping) ?? matchClock(ledger, ping);
   if (ping.kind === 'success' || ping.kind === 'fail') {
     const run = latestUnnamed(ledger, ping.at);
     if (run) return { rule: 'running', scheduledFor: run.scheduledFor, run };
@@ -70,7 +71,9 @@ export function matchPing(ledger: Ledger, ping: Ping): Match {
 function retryOf(ledger: Ledger, ping: Ping): Match | null {
   const last = ledger.threads.get(ping.thread)?.last;
   if (!last || last.fingerprint !== ping.fingerprint) return null;
-  if (ping.arrival - last.receivedAt >= retryWindow(ledger, ping)) return null;
+  // A constant run id is no retry of an earlier occurrence's run, unless it comes as soon as a retry does.
+  const isOld = ping.rid !== null && last.run !== null && isOutlived(ledger, last.run, ping);
+  if (ping.arrival - last.receivedAt >= (isOld ? UNNAMED_RETRY_MS : retryWindow(ledger, ping))) return null;
   return { rule: 'retry', scheduledFor: last.scheduledFor, run: last.run };
 }
 
@@ -88,7 +91,13 @@ function retryWindow(ledger: Ledger, ping: Ping): number {
 function reorderedStart(ledger: Ledger, ping: Ping): Run | null {
   const run = ledger.threads.get(ping.thread)?.run;
   if (ping.kind !== 'start' || !run || run.endedAt === null || run.startedAt !== null) return null;
-  return ping.arrival - run.heardAt < retryWindow(ledger, ping) ? run : null;
+  return ping.arrival - run.heardAt < reorderWindow(ledger, ping, run) ? run : null;
+}
+
+function reorderWindow(ledger: Ledger, ping: Ping, run: Run): number {
+  const { periodMs } = currentVersion(ledger);
+  if (ping.rid !== null) return isOutlived(ledger, run, ping) ? UNNAMED_RETRY_MS : NAMED_RETRY_MS;
+  return periodMs === null ? retryWindow(ledger, ping) : Math.min(UNNAMED_RETRY_MS, periodMs / 2);
 }
 
 function latestUnnamed(ledger: Ledger, at: Instant, of?: Instant): Run | null {
@@ -149,15 +158,19 @@ const isKnown = (ledger: Ledger, run: Run, ping: Ping): boolean =>
 function matchRid(ledger: Ledger, ping: Ping): Match | null {
   const run = ledger.threads.get(ping.thread)?.run;
   if (!run || !isKnown(ledger, run, ping)) return null;
-  if (run.endedAt !== null && ping.ownAt === null) {
-    const latest = latestInstant(ledger, ping.at);
-    if (latest !== null && latest > (run.scheduledFor ?? run.endedAt)) {
-      ledger.constantRid = true;
-      return null;
-    }
+  if (isOutlived(ledger, run, ping)) {
+    ledger.constantRid = true;
+    return null;
   }
-  const reordered = ping.kind === 'start' && run.endedAt !== null && run.startedAt === null;
-  return { rule: 'rid', scheduledFor: run.scheduledFor, run, ...(reordered ? { reordered } : {}) };
+  return { rule: 'rid', scheduledFor: run.scheduledFor, run };
+}
+
+/** The run has ended, and the ping says no more than that something ran when a later occurrence is due. */
+function isOutlived(ledger: Ledger, run: Run, ping: Ping): boolean {
+  if (run.endedAt === null || ping.ownAt !== null || ping.key !== null) return false;
+  if (isHeartbeat(ledger)) return true;
+  const latest = latestInstant(ledger, ping.at);
+  return latest !== null && latest > (run.scheduledFor ?? run.endedAt);
 }
 
 /** Rules 4 and 5: the clock alone says what the ping is about. */
@@ -204,12 +217,7 @@ function matchHeartbeat(ledger: Ledger, ping: Ping): Match {
   const open = openRow(ledger)?.scheduledFor ?? ledger.nextUnrecorded;
   const earlier =
     ping.kind === 'success' || ping.kind === 'fail' || open === null ? earlierOf(ledger, ping, open) : null;
-  if (earlier)
-    return {
-      rule: run?.scheduledFor === earlier.scheduledFor ? rule : 'again',
-      scheduledFor: earlier.scheduledFor,
-      run,
-    };
+  if (earlier) return { rule: 'again', scheduledFor: earlier.scheduledFor, run };
   if (open === null) return { rule: 'off_schedule', scheduledFor: null, run };
   return { rule, scheduledFor: open, run };
 }

@@ -79,17 +79,18 @@ async function unrecorded(
 ): Promise<readonly ClockOccurrence[]> {
   const found: ClockOccurrence[] = [];
   const source = clockOccurrences(clock, window, tx.now);
-  while (found.length < limit) {
+  // Rows in a wanted state fill the page too: without counting them, a paused job that pings would be walked to its end.
+  for (let shown = 0; shown < limit; ) {
     const candidates = take(source, limit);
     if (candidates.length === 0) break;
-    const recorded = await recordedAmong(
-      tx,
-      stored.id,
-      candidates.map(({ at }) => at),
-    );
+    const instants = candidates.map(({ at }) => at);
+    const recorded = await recordedAmong(tx, stored.id, instants);
     found.push(...candidates.filter(({ at }) => !recorded.has(at)));
+    const isShown = (state: State | undefined): boolean =>
+      state === undefined || window.states === null || window.states.includes(state);
+    shown += instants.filter((at) => isShown(recorded.get(at))).length;
   }
-  return found.slice(0, limit);
+  return found;
 }
 
 function take<T>(source: Iterator<T>, count: number): T[] {

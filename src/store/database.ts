@@ -1,8 +1,8 @@
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import type postgres from 'postgres';
 import type { Instant } from '../core/time.ts';
-import { type Connection, guarded, reject } from './connection.ts';
-import { createPool, type Pool } from './pool.ts';
+import { Pool } from './pool.ts';
+import { Scope } from './scope.ts';
 import { DatabaseUnavailable, unavailable, unavailableOr } from './unavailable.ts';
 
 export { DatabaseUnavailable } from './unavailable.ts';
@@ -62,7 +62,7 @@ const IDLE_IN_TRANSACTION_MS = 10_000;
 
 /** Opens no connection yet: the first transaction does. */
 export function connect(url: string, options: ConnectOptions = {}): Database {
-  const pool = createPool(url, options.max ?? 10, options.onNotice ?? (() => undefined));
+  const pool = new Pool(url, options.max ?? 10, options.onNotice ?? (() => undefined));
   const clock = options.now ?? 'database';
   return {
     transaction: (work, { statementTimeoutMs = 10_000, deadlineMs = 15_000 } = {}) =>
@@ -78,7 +78,7 @@ export function connect(url: string, options: ConnectOptions = {}): Database {
 async function withDeadline<T>(ms: number, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const deadline = new AbortController();
   const timer = setTimeout(
-    () => deadline.abort(new DatabaseUnavailable(`no answer from the database in ${ms} ms`)),
+    () => deadline.abort(new DatabaseUnavailable(`database unavailable: not done within ${ms} ms`)),
     ms,
   );
   try {
@@ -98,7 +98,7 @@ async function begin(pool: Pool, statementTimeoutMs: number, signal: AbortSignal
       throw unavailable(error);
     });
     const isFresh = connection.isFresh();
-    const scope = createScope(connection, signal);
+    const scope = new Scope(connection, signal);
     try {
       return Object.assign(scope, { now: await openTransaction(scope, statementTimeoutMs) });
     } catch (error) {
@@ -106,7 +106,7 @@ async function begin(pool: Pool, statementTimeoutMs: number, signal: AbortSignal
       pool.giveBack(connection);
       pool.dropIdle();
       if (isFresh) failures += 1;
-      if (signal.aborted || failures >= pool.hosts) throw unavailable(scope.lost() ?? error);
+      if (signal.aborted || failures >= pool.hosts) throw unavailable(scope.lost ?? error);
     }
   }
 }
@@ -133,7 +133,7 @@ async function runWork<T>(scope: Scope, work: (tx: Tx) => Promise<T>, now: Insta
     scope.end();
     // The answer matters only for the connection: one that cannot even roll back is not used again.
     await scope.run('rollback').catch((failure: unknown) => scope.connection.destroy(unavailable(failure)));
-    throw scope.lost() ?? unavailableOr(error);
+    throw scope.lost ?? unavailableOr(error);
   }
   scope.end();
   await commit(scope);
@@ -141,83 +141,14 @@ async function runWork<T>(scope: Scope, work: (tx: Tx) => Promise<T>, now: Insta
 }
 
 async function commit(scope: Scope): Promise<void> {
-  try {
-    const { command } = await scope.run('commit');
-    // PostgreSQL answers ROLLBACK, not an error, when a statement failed and `work` went on regardless.
-    if (command !== 'COMMIT') throw scope.failure() ?? new Error('the server rolled the transaction back');
-  } catch (error) {
-    const lost = scope.lost();
-    if (lost) throw unavailable(lost, true);
-    throw unavailableOr(error);
-  }
-}
-
-/** What is known about the transaction on one connection. */
-type Scope = {
-  readonly connection: Connection;
-  /** Rejects when the connection is lost or the deadline passes. */
-  readonly died: Promise<never>;
-  /** Why the transaction is lost, or null while it is not. */
-  lost(): DatabaseUnavailable | null;
-  /** The first statement error since the beginning or the last rollback to a savepoint. */
-  failure(): unknown;
-  forgiveFailure(): void;
-  /** From here on only run() sends anything. */
-  end(): void;
-  /** Makes a statement of `work` subject to this transaction. */
-  watch<S extends object>(statement: S): S;
-  /** Sends a statement of the transaction function itself. */
-  run(statement: string): Promise<{ readonly command: string }>;
-};
-
-function createScope(connection: Connection, signal: AbortSignal): Scope {
-  const pending = new Set<object>();
-  let lost: DatabaseUnavailable | null = null;
-  let failure: unknown = null;
-  let hasEnded = false;
-  let die: (reason: Error) => void = () => undefined;
-  const died = new Promise<never>((_, refuse) => {
-    die = refuse;
+  if (scope.lost) throw scope.lost;
+  const reply = await scope.run('commit').catch((error: unknown) => {
+    // A plain error is an answer: rolled back. After anything else nobody knows what the server still did.
+    const isAnswer = (error as { severity?: string }).severity === 'ERROR';
+    throw isAnswer ? unavailableOr(error) : unavailable(scope.lost ?? error, true);
   });
-  died.catch(() => undefined);
-
-  const lose = (reason: Error): void => {
-    lost = unavailable(reason);
-    die(lost);
-    for (const statement of pending) reject(statement, lost);
-  };
-  const abort = (): void => connection.destroy(signal.reason as Error);
-  if (signal.aborted) abort();
-  signal.addEventListener('abort', abort, { once: true });
-  connection.onClose(lose);
-
-  const sent = (statement: object): void => {
-    pending.add(statement);
-    // Handled here too: a statement nobody awaits still fails the commit, not the process.
-    (statement as Promise<unknown>).then(
-      () => pending.delete(statement),
-      (error: unknown) => {
-        pending.delete(statement);
-        failure ??= error;
-      },
-    );
-  };
-  const refusal = (): Error | null => lost ?? (hasEnded ? new DatabaseUnavailable('the transaction has ended') : null);
-
-  return {
-    connection,
-    died,
-    lost: () => lost,
-    failure: () => failure,
-    forgiveFailure: () => {
-      failure = null;
-    },
-    end: () => {
-      hasEnded = true;
-    },
-    watch: (statement) => guarded(statement, refusal, sent),
-    run: async (statement) => guarded(connection.sql.unsafe(statement), () => lost, sent),
-  };
+  // PostgreSQL answers ROLLBACK, not an error, when a statement failed and `work` went on regardless.
+  if (reply.command !== 'COMMIT') throw unavailableOr(scope.failure ?? new Error('the server rolled back'));
 }
 
 function createTx(scope: Scope, now: Instant): Tx {
@@ -245,7 +176,7 @@ function createTx(scope: Scope, now: Instant): Tx {
         return result;
       } catch (error) {
         await tx.sql.unsafe(`rollback to savepoint ${name}`);
-        scope.forgiveFailure();
+        scope.failure = null;
         throw error;
       }
     },

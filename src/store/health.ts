@@ -15,7 +15,7 @@ export type SharedHealth = {
   readonly lastBlind: { readonly after: Instant; readonly until: Instant } | null;
 };
 
-/** Name of the fact by which an evaluator shows other processes that it ticks: its instant, in epoch milliseconds. */
+/** Name of the fact by which an evaluator shows other processes that it ticks: its instant, RFC 3339. */
 export const EVALUATOR_TICK = 'evaluator_tick';
 
 /** The longest this may take: a health page that hangs says nothing. */
@@ -41,7 +41,7 @@ export function readSharedHealth(database: Database): Promise<SharedHealth> {
     const { evaluatorTick, horizon, deadChannels, outboxWaiting, after, until } = row;
     return {
       now,
-      evaluatorTickAt: evaluatorTick === null ? null : Number(evaluatorTick),
+      evaluatorTickAt: evaluatorTick === null ? null : Date.parse(evaluatorTick),
       horizon,
       deadChannels,
       outboxWaiting,

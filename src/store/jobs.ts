@@ -59,25 +59,37 @@ export async function findJobId(tx: Tx, projectId: number, slug: string): Promis
   return rows[0]?.id ?? null;
 }
 
+/** A job by its slug; `isDue`: the clock, or a ping that waits, has something to say about it that is not written yet. */
+export type FoundJob = { readonly id: number; readonly slug: string; readonly isDue: boolean };
+
+export async function findJob(tx: Tx, projectId: number, slug: string): Promise<FoundJob | null> {
+  const rows = await tx.sql<FoundJob[]>`
+    ${selectFound(tx)} where j.project_id = ${projectId} and j.slug = ${slug}`;
+  return rows[0] ?? null;
+}
+
 /** Jobs of a project by slug, after `after`. */
 export async function pageOfJobs(
   tx: Tx,
   projectId: number,
   { after, limit }: { readonly after: string | null; readonly limit: number },
-): Promise<readonly { readonly id: number; readonly slug: string }[]> {
-  return tx.sql<{ id: number; slug: string }[]>`
-    select id, slug from jobs
-    where project_id = ${projectId} and slug collate "C" > ${after ?? ''}
-    order by slug collate "C" limit ${limit}`;
+): Promise<readonly FoundJob[]> {
+  return tx.sql<FoundJob[]>`
+    ${selectFound(tx)} where j.project_id = ${projectId} and j.slug collate "C" > ${after ?? ''}
+    order by j.slug collate "C" limit ${limit}`;
 }
 
-/** Jobs of a project that the clock has something to say about by now, the longest waiting first. */
-export async function dueJobIds(tx: Tx, projectId: number, limit: number): Promise<readonly number[]> {
-  const rows = await tx.sql<{ id: number }[]>`
-    select j.id from cursors c join jobs j on j.id = c.job_id
-    where c.next_check_at <= ${tx.now} and j.project_id = ${projectId}
+/** Jobs of a project that are due, the longest waiting first. */
+export async function dueJobs(tx: Tx, projectId: number, limit: number): Promise<readonly FoundJob[]> {
+  return tx.sql<FoundJob[]>`
+    ${selectFound(tx)} where c.next_check_at <= ${tx.now} and j.project_id = ${projectId}
     order by c.next_check_at limit ${limit}`;
-  return rows.map(({ id }) => id);
+}
+
+function selectFound(tx: Tx) {
+  return tx.sql`
+    select j.id, j.slug, coalesce(c.next_check_at <= ${tx.now}, false) or c.deferred > 0 as "isDue"
+    from jobs j join cursors c on c.job_id = j.id`;
 }
 
 /** One job with its cursor. */

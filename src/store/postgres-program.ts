@@ -68,6 +68,16 @@ export function runProgram(
   });
 }
 
+/** What PostgreSQL complains about in its output, as one line. */
+export function complaintIn(lines: readonly string[]): string {
+  const complaints = lines.filter((line) => /(?:ERROR|FATAL|PANIC|HINT):|error:|error while loading/.test(line));
+  const words = (complaints.length > 0 ? complaints : lines.filter((line) => line.trim() !== '')).slice(-3).join(' ');
+  return words
+    .replace(/\S+ \S+ UTC \[\d+\] (?:ERROR|FATAL|PANIC|HINT): +/g, '')
+    .replace(/\s+/g, ' ')
+    .trim();
+}
+
 /** The first folder on the way to `path` that `user` may not pass through, going by the mode bits; null if there is none. */
 export async function closedFolder(path: string, user: OsUser): Promise<string | null> {
   const parents: string[] = [];

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { systemClock } from '../clock.ts';
 import type { Logger } from '../log.ts';
 import { CannotStart } from './cannot-start.ts';
-import { type Program, runProgram, spawnOptions } from './postgres-program.ts';
+import { complaintIn, type Program, runProgram, spawnOptions } from './postgres-program.ts';
 
 /** A PostgreSQL server that runs as our child. */
 export type Server = {
@@ -100,9 +100,7 @@ function listenTo(child: ChildProcess, log: Logger): () => Promise<string> {
   return async () => {
     // Processes left over from it may keep the stream open.
     await Promise.race([heardAll, systemClock.sleep(500)]);
-    const complaints = said.filter((line) => /(?:ERROR|FATAL|PANIC|HINT):|error while loading/.test(line));
-    const words = (complaints.length > 0 ? complaints : said).slice(-3).join(' ');
-    return words.replace(/\S+ \S+ UTC \[\d+\] (?:ERROR|FATAL|PANIC|HINT): +/g, '').replace(/\s+/g, ' ');
+    return complaintIn(said);
   };
 }
 

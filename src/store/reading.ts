@@ -38,7 +38,7 @@ export type StoredPing = {
   readonly truncated: boolean;
 };
 
-export type StoredMember = { readonly scheduledFor: Instant; readonly zone: string; readonly state: State };
+type StoredMember = { readonly scheduledFor: Instant; readonly zone: string; readonly state: State };
 
 export type StoredIncident = {
   readonly id: number;
@@ -97,17 +97,17 @@ export async function firstOccurrenceAfter(tx: Tx, jobId: number, after: Instant
   return rows[0] ?? null;
 }
 
-/** Those of these instants that have a row. */
+/** Those of these instants that have a row, with its state. */
 export async function recordedAmong(
   tx: Tx,
   jobId: number,
   instants: readonly Instant[],
-): Promise<ReadonlySet<Instant>> {
-  if (instants.length === 0) return new Set();
-  const rows = await tx.sql<{ at: Instant }[]>`
-    select scheduled_for as at from occurrences
+): Promise<ReadonlyMap<Instant, State>> {
+  if (instants.length === 0) return new Map();
+  const rows = await tx.sql<{ at: Instant; state: State }[]>`
+    select scheduled_for as at, state from occurrences
     where job_id = ${jobId} and scheduled_for in ${tx.sql(instants.map(isoText))}`;
-  return new Set(rows.map(({ at }) => at));
+  return new Map(rows.map(({ at, state }) => [at, state]));
 }
 
 /** Runs without an end of these occurrences. */

@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono';
 import type { Clock } from '../clock.ts';
-import { formatInstant } from '../core/time.ts';
+import { formatInstant, type Instant } from '../core/time.ts';
 import type { SharedHealth } from '../store/health.ts';
 import type { VitalSigns, Vitals } from '../vitals.ts';
 
@@ -15,7 +15,7 @@ export type HealthDeps = {
   readonly readShared: () => Promise<SharedHealth>;
 };
 
-export type Check = { readonly name: string; readonly ok: boolean; readonly detail: string };
+type Check = { readonly name: string; readonly ok: boolean; readonly detail: string };
 export type Health = {
   readonly status: 'ok' | 'failing';
   readonly tz_version: string;
@@ -27,6 +27,8 @@ const BEAT_MS = 3000;
 const TICK_MS = 10_000;
 const HORIZON_MS = 30_000;
 const SHARED_MS = 1000;
+const NOTES_MS = 60_000;
+const NOTES_WAIT_MS = 300;
 
 /** Reads how Rollcall itself is. Cheap: memory first, and the database at most once a second. */
 export type ReadHealth = () => Promise<Health>;
@@ -47,7 +49,7 @@ export function createHealth(deps: HealthDeps): ReadHealth {
       ...(isWhole ? localEvaluatorChecks(signs, now) : sharedEvaluatorChecks(shared, now)),
     ];
     const status = vital.every(({ ok }) => ok) ? 'ok' : 'failing';
-    return { status, tz_version: deps.tzVersion, checks: [...vital, ...notes(signs, shared)] };
+    return { status, tz_version: deps.tzVersion, checks: [...vital, ...notes(signs, shared, deps.tzVersion)] };
   };
 }
 
@@ -62,7 +64,10 @@ export function healthPage(readHealth: ReadHealth): Hono {
 /** `since`: a reading of the monotonic clock. */
 type Shared = { readonly since: number; readonly value: SharedHealth } | null;
 
-/** The last answer of the database; waited for, briefly, only when the verdict hangs on it and it is over a second old. */
+/**
+ * The last answer of the database, asked again after a second. Where the verdict hangs on it, it is waited for; else only
+ * when there is none of the last minute, and hardly: a health page that hangs says nothing.
+ */
 function sharedReader({ readShared, clock }: HealthDeps): (isNeeded: boolean) => Promise<Shared> {
   let last: Shared = null;
   let askedAt = Number.NEGATIVE_INFINITY;
@@ -78,7 +83,8 @@ function sharedReader({ readShared, clock }: HealthDeps): (isNeeded: boolean) =>
         () => undefined,
       );
     }
-    if (isNeeded) await Promise.race([asking, clock.sleep(SHARED_MS)]);
+    const isOld = last === null || clock.monotonic() - last.since > NOTES_MS;
+    if (isNeeded || isOld) await Promise.race([asking, clock.sleep(isNeeded ? SHARED_MS : NOTES_WAIT_MS)]);
     return last;
   };
 }
@@ -91,9 +97,8 @@ function ingestCheck({ lastBeatAt, ingestFailure }: VitalSigns, now: number): Ch
 }
 
 function localEvaluatorChecks({ lastTickAt, horizonLagMs }: VitalSigns, now: number): Check[] {
-  const sinceTick = lastTickAt === null ? null : now - lastTickAt;
-  // Since the last tick the horizon may have stood still.
-  return evaluatorChecks(sinceTick, horizonLagMs);
+  const isKnown = horizonLagMs !== null && Number.isFinite(horizonLagMs);
+  return evaluatorChecks(lastTickAt === null ? null : now - lastTickAt, isKnown ? horizonLagMs : null);
 }
 
 function sharedEvaluatorChecks(shared: Shared, now: number): Check[] {
@@ -120,7 +125,7 @@ function evaluatorChecks(sinceTickMs: number | null, horizonLagMs: number | null
 }
 
 /** What a person wants to know besides. */
-function notes({ clockOffsetMs }: VitalSigns, shared: Shared): Check[] {
+function notes({ clockOffsetMs }: VitalSigns, shared: Shared, tzVersion: string): Check[] {
   const checks: Check[] = [];
   if (clockOffsetMs !== null) {
     const detail = `this machine's clock is ${seconds(Math.abs(clockOffsetMs))} ${clockOffsetMs < 0 ? 'behind' : 'ahead of'} the database's; it is used for nothing`;
@@ -133,8 +138,18 @@ function notes({ clockOffsetMs }: VitalSigns, shared: Shared): Check[] {
     { name: 'blind_windows', ok: lastBlind === null, detail: blind ? `last: ${blind}` : 'none in the last 24 h' },
     { name: 'channels', ok: deadChannels === 0, detail: deadChannels === 0 ? 'none dead' : `${deadChannels} dead` },
     { name: 'outbox', ok: true, detail: `${outboxWaiting} waiting` },
+    tzCheck(tzVersion, shared.value.now),
   );
   return checks;
+}
+
+/** The first release of a year is out by spring; laws change faster than containers. */
+const TZ_OLD_MS = 120 * 86_400_000;
+
+function tzCheck(version: string, now: Instant): Check {
+  const isOld = Number(version.slice(0, 4)) < new Date(now - TZ_OLD_MS).getUTCFullYear();
+  const detail = isOld ? `${version} is of an earlier year: update tzdata, or Node` : version;
+  return { name: 'tz', ok: !isOld, detail };
 }
 
 function seconds(ms: number): string {

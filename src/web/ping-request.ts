@@ -10,7 +10,7 @@ type AddressedPing = Pick<IncomingPing, 'target' | 'kind' | 'exitCode' | 'rid' |
 
 /** Bodies that Healthchecks' clients grep for. */
 export const INVALID_URL = 'invalid url format';
-export const INVALID_RID = 'invalid uuid format';
+const INVALID_RID = 'invalid uuid format';
 export const NOT_FOUND = 'not found';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;

@@ -3,7 +3,7 @@ import { HTTPException } from 'hono/http-exception';
 import { DatabaseUnavailable } from '../store/database.ts';
 
 /** What a caller reads about one wrong field; `path` as in `schedules.0.cron`. */
-export type ProblemError = { readonly path: string; readonly message: string };
+type ProblemError = { readonly path: string; readonly message: string };
 
 export type ProblemDetails = {
   /** One word for programs, as in `/problems/completed`; without it the status says all (`about:blank`). */

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { incidentKinds } from '../../src/core/message.ts';
-import type { NoticeEvent } from '../../src/notify/channel.ts';
+import type { BatchEvent, NoticeEvent } from '../../src/notify/channel.ts';
 import { wording } from '../../src/notify/wording.ts';
 import { batchOf, channelContext, incidentEvent, secondPass } from '../support/messages.ts';
 
 const context = channelContext();
-const words = (...events: Parameters<typeof batchOf>) => wording(batchOf(...events), context);
+const words = (...events: readonly BatchEvent[]) => wording(batchOf(...events), context);
 const factsOf = (story: ReturnType<typeof words>['stories'][number] | undefined): string =>
   (story?.facts ?? []).map(({ label, text }) => `${label}: ${text}`).join('\n');
 
@@ -27,7 +27,9 @@ test('every kind of incident has a wording of its own', () => {
   const titles = incidentKinds.map((kind) => words(incidentEvent({ kind, facts: { missedRuns: 'skip' } })).headline);
   expect(new Set(titles).size).toBe(incidentKinds.length);
   expect(words(incidentEvent({ kind: 'failed', facts: { exitCode: 3 } })).headline).toContain('failed (exit code 3)');
-  expect(words(incidentEvent({ kind: 'unscheduled', occurrences: [] })).headline).toBe('Nightly billing ran off schedule');
+  expect(words(incidentEvent({ kind: 'unscheduled', occurrences: [] })).headline).toBe(
+    'Nightly billing ran off schedule',
+  );
   const broken = incidentEvent({ kind: 'schedule_error', occurrences: [], facts: { detail: 'no zone Europe/Kiew' } });
   expect(words(broken).headline).toContain('cannot be read: no zone Europe/Kiew');
 });

@@ -10,7 +10,7 @@ import {
   type DatabaseUnavailable,
   type Tx,
 } from '../../src/store/database.ts';
-import { createPool } from '../../src/store/pool.ts';
+import { Pool } from '../../src/store/pool.ts';
 import { createTestDatabase, manualClock, type TestDatabase } from '../support/database.ts';
 import { startProxy } from '../support/proxy.ts';
 
@@ -510,7 +510,7 @@ describe('the pool', () => {
 
   test('closes in time even when a connection never answers (STO-004)', async () => {
     const proxy = await startProxy(testDatabase.url);
-    const pool = createPool(proxy.url, 2, () => undefined);
+    const pool = new Pool(proxy.url, 2, () => undefined);
     const [busy, idle] = await Promise.all([1, 2].map(() => pool.borrow(new AbortController().signal)));
     if (!busy || !idle) throw new Error('two connections were asked for');
     for (const { sql } of [busy, idle]) await sql`select 1`;

@@ -42,7 +42,14 @@ export type EventChanges = {
 
 /** One event: the job of Berlin is missing its run, unless the changes say otherwise. */
 export function incidentEvent(changes: EventChanges = {}): IncidentMessage {
-  const { type = 'incident.opened', kind = 'missing', id = 1, job = {}, occurrences = [secondPass], facts = {} } = changes;
+  const {
+    type = 'incident.opened',
+    kind = 'missing',
+    id = 1,
+    job = {},
+    occurrences = [secondPass],
+    facts = {},
+  } = changes;
   const isOver = type === 'incident.resolved';
   return {
     type,

@@ -1,11 +1,9 @@
 import { keyCandidates, parseKey } from '../../src/core/key.ts';
 import { type Due, type Timetable, timetable } from '../../src/core/schedule.ts';
-import { floorToSecond, type Instant, type Result } from '../../src/core/time.ts';
+import { floorToSecond, type Instant } from '../../src/core/time.ts';
 import type { Zone } from '../../src/core/zone.ts';
+import type { Zones } from '../../src/zones.ts';
 import type { History, HistorySettings, Input, LedgerView } from './history.ts';
-
-/** The zones a history may name, such as the table that `loadZones` reads. */
-export type Zones = { readonly get: (name: string) => Result<Zone> };
 
 /**
  * The slow, perfect evaluator: DESIGN.md sections 3 to 8 and the numbered readings of docs/ledger.md (R1 to R40), in
@@ -419,11 +417,10 @@ class SlowLedger {
 
   /** The first to arrive among the completions of later occurrences. */
   #firstLaterCompletion(o: Occurrence): Occurrence | null {
-    const later = this.#occurrences.filter(
-      ({ due, completion }) => due > o.due && completion !== null && completion.arrival <= this.#now,
-    );
-    later.sort((a, b) => (a.completion?.order ?? 0) - (b.completion?.order ?? 0));
-    return later[0] ?? null;
+    const later = this.#occurrences.filter(({ due, completion }) => completion !== null && due > o.due);
+    const arrived = later.filter(({ completion }) => (completion?.arrival ?? 0) <= this.#now);
+    arrived.sort((a, b) => (a.completion?.order ?? 0) - (b.completion?.order ?? 0));
+    return arrived[0] ?? null;
   }
 
   #isFailedUnderCoalesce(o: Occurrence): boolean {

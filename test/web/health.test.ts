@@ -19,7 +19,7 @@ const SHARED: SharedHealth = {
 /** A process with these roles, whose time moves by hand. */
 function installation(roles: readonly Role[], readShared: () => Promise<SharedHealth> = async () => SHARED) {
   let time = 1_000_000;
-  const clock: Clock = { monotonic: () => time, sleep: async () => undefined };
+  const clock: Clock = { monotonic: () => time, sleep: () => new Promise(() => undefined) };
   const vitals = createVitals(clock.monotonic);
   const readHealth = createHealth({ vitals, clock, tzVersion: '2026a', roles: new Set(roles), readShared });
   return {
@@ -96,6 +96,19 @@ test('dead channels, blind windows and a wrong clock are told and turn nothing r
   const { code, body, failing } = await look();
   expect([code, failing]).toEqual([200, ['clock', 'blind_windows', 'channels']]);
   expect(body.checks.map(({ detail }) => detail).join('\n')).toMatch(/90.0 s behind[\s\S]*01:59:00Z to[\s\S]*2 dead/);
+});
+
+test('tz data of an earlier year is told from May on', async () => {
+  const at = (now: string) => async () => ({ ...SHARED, now: Date.parse(now) });
+  for (const [now, failing] of [
+    ['2027-04-30T00:00:00Z', []],
+    ['2027-05-01T00:00:00Z', ['tz']],
+  ] as const) {
+    const { vitals, look } = installation(ALL, at(now));
+    isWell(vitals);
+    await look();
+    expect(await look()).toMatchObject({ code: 200, failing });
+  }
 });
 
 test('a process without the evaluator asks the database about it, once a second at most', async () => {

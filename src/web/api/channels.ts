@@ -4,9 +4,9 @@ import { channelSchema as channelInputSchema, parseChannel, redact, sendTest } f
 import { type ChannelRow, deleteChannel, getChannel, listChannels, upsertChannel } from '../../store/channels.ts';
 import type { Caller } from './auth.ts';
 import { readJsonObject } from './body.ts';
+import { slugOf } from './bring-to-now.ts';
 import type { ApiDeps } from './deps.ts';
 import { type Endpoint, problemAnswer } from './endpoint.ts';
-import { slugOf } from './jobs.ts';
 import { LIST_SIZE, limitParameter, pageOf, readQuery, slugCursor } from './query.ts';
 import { invalid, notFound, unreadable } from './refusal.ts';
 import { channelSchema, deliverySchema, listOf, listQuery } from './schemas.ts';
@@ -15,70 +15,85 @@ import { isSlug } from './slug.ts';
 const CHANNEL = { description: 'The channel, without its secrets.', schema: channelSchema };
 const NO_CHANNEL = problemAnswer('There is no such channel.');
 
+const COMMON = { tag: 'Channels', path: '/channels/{slug}' };
+
 /** Where messages go. */
 export function channelEndpoints(deps: ApiDeps): readonly Endpoint[] {
-  const common = { tag: 'Channels', path: '/channels/{slug}' };
-  return [
-    {
-      ...common,
-      method: 'put',
-      id: 'putChannel',
-      summary: 'Creates a channel, or replaces its settings',
-      body: channelInputSchema(),
-      answers: {
-        200: { ...CHANNEL, description: 'The channel, replaced.' },
-        201: { ...CHANNEL, description: 'The channel, created.' },
-        400: problemAnswer('Everything that is wrong with the channel.'),
-        413: problemAnswer('The body is too large.'),
-      },
-      run: (c, caller) => putChannel(deps, c, caller),
+  return [put(deps), list(deps), get(deps), remove(deps), tryOut(deps)];
+}
+
+function put(deps: ApiDeps): Endpoint {
+  return {
+    ...COMMON,
+    method: 'put',
+    id: 'putChannel',
+    summary: 'Creates a channel, or replaces its settings',
+    body: channelInputSchema(),
+    answers: {
+      200: { ...CHANNEL, description: 'The channel, replaced.' },
+      201: { ...CHANNEL, description: 'The channel, created.' },
+      400: problemAnswer('Everything that is wrong with the channel.'),
+      413: problemAnswer('The body is too large.'),
     },
-    {
-      ...common,
-      path: '/channels',
-      method: 'get',
-      id: 'listChannels',
-      summary: 'Channels by slug',
-      query: listQuery(LIST_SIZE),
-      answers: {
-        200: { description: 'A page of channels.', schema: listOf('channels', channelSchema) },
-        400: problemAnswer('A parameter is wrong.'),
-      },
-      run: (c, caller) => list(deps, c, caller),
+    run: (c, caller) => putChannel(deps, c, caller),
+  };
+}
+
+function list(deps: ApiDeps): Endpoint {
+  return {
+    ...COMMON,
+    path: '/channels',
+    method: 'get',
+    id: 'listChannels',
+    summary: 'Channels by slug',
+    query: listQuery(LIST_SIZE),
+    answers: {
+      200: { description: 'A page of channels.', schema: listOf('channels', channelSchema) },
+      400: problemAnswer('A parameter is wrong.'),
     },
-    {
-      ...common,
-      method: 'get',
-      id: 'getChannel',
-      summary: 'One channel',
-      answers: { 200: CHANNEL, 404: NO_CHANNEL },
-      run: async (c, caller) => {
-        const channel = await findChannel(deps, c, caller);
-        return channel ? Response.json(channelJson(channel)) : noSuchChannel();
-      },
+    run: (c, caller) => answerList(deps, c, caller),
+  };
+}
+
+function get(deps: ApiDeps): Endpoint {
+  return {
+    ...COMMON,
+    method: 'get',
+    id: 'getChannel',
+    summary: 'One channel',
+    answers: { 200: CHANNEL, 404: NO_CHANNEL },
+    run: async (c, caller) => {
+      const channel = await findChannel(deps, c, caller);
+      return channel ? Response.json(channelJson(channel)) : noSuchChannel();
     },
-    {
-      ...common,
-      method: 'delete',
-      id: 'deleteChannel',
-      summary: 'Deletes a channel, and what waits for it',
-      answers: { 204: { description: 'It is gone.' }, 404: NO_CHANNEL },
-      run: async (c, { projectId }) => {
-        const slug = slugOf(c);
-        const deleted = isSlug(slug) && (await deps.database.transaction((tx) => deleteChannel(tx, projectId, slug)));
-        return deleted ? new Response(null, { status: 204 }) : noSuchChannel();
-      },
+  };
+}
+
+function remove({ database }: ApiDeps): Endpoint {
+  return {
+    ...COMMON,
+    method: 'delete',
+    id: 'deleteChannel',
+    summary: 'Deletes a channel, and what waits for it',
+    answers: { 204: { description: 'It is gone.' }, 404: NO_CHANNEL },
+    run: async (c, { projectId }) => {
+      const slug = slugOf(c);
+      const deleted = isSlug(slug) && (await database.transaction((tx) => deleteChannel(tx, projectId, slug)));
+      return deleted ? new Response(null, { status: 204 }) : noSuchChannel();
     },
-    {
-      ...common,
-      path: '/channels/{slug}/test',
-      method: 'post',
-      id: 'testChannel',
-      summary: 'Sends a test message now, and says how it went',
-      answers: { 200: { description: 'What became of it.', schema: deliverySchema }, 404: NO_CHANNEL },
-      run: (c, caller) => test(deps, c, caller),
-    },
-  ];
+  };
+}
+
+function tryOut(deps: ApiDeps): Endpoint {
+  return {
+    ...COMMON,
+    path: '/channels/{slug}/test',
+    method: 'post',
+    id: 'testChannel',
+    summary: 'Sends a test message now, and says how it went',
+    answers: { 200: { description: 'What became of it.', schema: deliverySchema }, 404: NO_CHANNEL },
+    run: (c, caller) => sendTestMessage(deps, c, caller),
+  };
 }
 
 async function putChannel({ database, channelContext }: ApiDeps, c: Context, { projectId }: Caller): Promise<Response> {
@@ -95,7 +110,7 @@ async function putChannel({ database, channelContext }: ApiDeps, c: Context, { p
   return Response.json(channelJson(channel), { status: created ? 201 : 200 });
 }
 
-async function list({ database }: ApiDeps, c: Context, { projectId }: Caller): Promise<Response> {
+async function answerList({ database }: ApiDeps, c: Context, { projectId }: Caller): Promise<Response> {
   const query = readQuery(c, ['limit', 'cursor']);
   const limit = limitParameter(query);
   const after = slugCursor(query);
@@ -106,7 +121,7 @@ async function list({ database }: ApiDeps, c: Context, { projectId }: Caller): P
   return Response.json({ channels: page.map(channelJson), next_cursor: nextCursor });
 }
 
-async function test(deps: ApiDeps, c: Context, caller: Caller): Promise<Response> {
+async function sendTestMessage(deps: ApiDeps, c: Context, caller: Caller): Promise<Response> {
   const channel = await findChannel(deps, c, caller);
   if (!channel) return noSuchChannel();
   const delivery = await sendTest(channel, {

@@ -42,7 +42,10 @@ export function addEndpoint(app: OpenAPIHono<BlankEnv>, endpoint: Endpoint, data
   app.on(endpoint.method.toUpperCase(), endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'), async (c) => {
     try {
       const caller = await authenticate(c, database);
-      return caller ? await endpoint.run(c, caller) : unauthorized();
+      const answer = caller ? await endpoint.run(c, caller) : unauthorized();
+      // What one key may see is nobody else's, and is true only now.
+      if (!answer.headers.has('Cache-Control')) answer.headers.set('Cache-Control', 'private, no-store');
+      return answer;
     } catch (error) {
       if (error instanceof DatabaseUnavailable) return databaseAway();
       throw error;

@@ -2,9 +2,10 @@ import type { Context } from 'hono';
 import { formatKey } from '../../core/key.ts';
 import { formatInstant } from '../../core/time.ts';
 import { type ZoneSource, zoneNamed } from '../../engine/reading.ts';
-import { dueJobIds, findJobId } from '../../store/jobs.ts';
+import { dueJobs, type FoundJob, findJob } from '../../store/jobs.ts';
 import { pageOfIncidents, readIncident, type StoredIncident } from '../../store/reading.ts';
 import type { Caller } from './auth.ts';
+import { bringToNow } from './bring-to-now.ts';
 import type { ApiDeps } from './deps.ts';
 import { type Endpoint, problemAnswer } from './endpoint.ts';
 import { LIST_SIZE, limitParameter, numberCursor, pageOf, readQuery, textParameter, wordParameter } from './query.ts';
@@ -56,12 +57,12 @@ async function list(deps: ApiDeps, c: Context, { projectId }: Caller): Promise<R
   const limit = limitParameter(query);
   const before = numberCursor(query);
   const slug = textParameter(query, 'job');
-  const jobId =
-    slug !== null && isSlug(slug) ? await deps.database.transaction((tx) => findJobId(tx, projectId, slug)) : null;
-  if (slug !== null && jobId === null) query.errors.push({ path: 'job', message: 'there is no job of this slug' });
+  const job =
+    slug !== null && isSlug(slug) ? await deps.database.transaction((tx) => findJob(tx, projectId, slug)) : null;
+  if (slug !== null && job === null) query.errors.push({ path: 'job', message: 'there is no job of this slug' });
   if (query.errors.length > 0) return invalid(query.errors);
-  await catchUpDue(deps, projectId, jobId);
-  const filter = { jobId, state, before, limit: limit + 1 };
+  await bringDueToNow(deps, projectId, job);
+  const filter = { jobId: job?.id ?? null, state, before, limit: limit + 1 };
   const found = await deps.database.transaction((tx) => pageOfIncidents(tx, projectId, filter));
   const { page, nextCursor } = pageOf(found, limit, ({ id }) => id);
   return Response.json({
@@ -73,7 +74,7 @@ async function list(deps: ApiDeps, c: Context, { projectId }: Caller): Promise<R
 async function get(deps: ApiDeps, c: Context, { projectId }: Caller): Promise<Response> {
   const text = c.req.param('id') ?? '';
   if (!/^\d{1,15}$/.test(text)) return noSuchIncident();
-  await catchUpDue(deps, projectId, null);
+  await bringDueToNow(deps, projectId, null);
   const incident = await deps.database.transaction((tx) => readIncident(tx, projectId, Number(text)));
   return incident ? Response.json(incidentJson(incident, deps.zones)) : noSuchIncident();
 }
@@ -82,10 +83,10 @@ function noSuchIncident(): Response {
   return notFound('there is no incident of this id in the project: GET /api/v1/incidents lists them');
 }
 
-/** Brings one job, or every job of the project that the clock has something to say about, to now. */
-async function catchUpDue({ database, catchUp }: ApiDeps, projectId: number, jobId: number | null): Promise<void> {
-  const ids = jobId === null ? await database.transaction((tx) => dueJobIds(tx, projectId, MOST_CAUGHT_UP)) : [jobId];
-  if (ids.length > 0) await catchUp(ids);
+/** Brings one job, or every due one of the project, to now. */
+async function bringDueToNow(deps: ApiDeps, projectId: number, job: FoundJob | null): Promise<void> {
+  const jobs = job ? [job] : await deps.database.transaction((tx) => dueJobs(tx, projectId, MOST_CAUGHT_UP));
+  await bringToNow(deps, jobs);
 }
 
 function incidentJson(incident: StoredIncident, zones: ZoneSource) {

@@ -1,12 +1,12 @@
 import { heartbeatPeriod } from '../../core/definition.ts';
 import { formatKey } from '../../core/key.ts';
 import { type Timetable, timetable } from '../../core/schedule.ts';
+import { statusOf } from '../../core/status.ts';
 import { formatInstant, type Instant } from '../../core/time.ts';
 import type { Zone } from '../../core/zone.ts';
 import { type ZoneSource, zoneNamed } from '../../engine/reading.ts';
 import type { JobReading, KeyParts, MinuteUse } from '../../store/jobs.ts';
 import { definitionJson } from './definition.ts';
-import { jobStatus } from './status.ts';
 import { jobWarnings } from './warnings.ts';
 
 /** What the JSON of jobs is made with, beside the jobs themselves. */
@@ -23,14 +23,15 @@ export function jobJson(job: JobReading, { zones, publicUrl, ...context }: JobJs
   const zone = zoneNamed(zones, job.definition.zone);
   const instants = timetableOrNull(job, zone);
   const keyOf = (parts: KeyParts): string => formatKey(parts.scheduledFor, zoneNamed(zones, parts.zone));
+  const paused = job.pausedAt !== null;
   const next = nextDue(job, instants, context.now);
   return {
     slug: job.slug,
     ...definitionJson(job.definition),
     uuid: job.uuid,
     ping_url: `${publicUrl}/ping/${job.uuid}`,
-    status: jobStatus(job),
-    paused: job.pausedAt !== null,
+    status: statusOf({ ...job, paused }),
+    paused,
     unreviewed: job.unreviewed,
     warnings: jobWarnings(job, { zone, timetable: instants, ...context }),
     next_due: next === null ? null : { key: keyOf(next), scheduled_for: formatInstant(next.scheduledFor) },

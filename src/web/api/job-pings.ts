@@ -7,9 +7,9 @@ import { type ClockLedger, versionAt } from '../../engine/reading-clock.ts';
 import { readJob } from '../../store/jobs.ts';
 import { pageOfPings, readPingBody, type StoredPing } from '../../store/reading.ts';
 import type { Caller } from './auth.ts';
+import { caughtUpJob, slugOf } from './bring-to-now.ts';
 import type { ApiDeps } from './deps.ts';
 import { type Endpoint, problemAnswer } from './endpoint.ts';
-import { caughtUpJob } from './job-of.ts';
 import { LIST_SIZE, limitParameter, numberCursor, pageOf, readQuery } from './query.ts';
 import { invalid, noSuchJob, notFound } from './refusal.ts';
 import { listOf, listQuery, pingSchema, textSchema } from './schemas.ts';
@@ -52,7 +52,7 @@ async function list(deps: ApiDeps, c: Context, caller: Caller): Promise<Response
   const limit = limitParameter(query);
   const before = numberCursor(query);
   if (query.errors.length > 0) return invalid(query.errors);
-  const id = await caughtUpJob(deps, caller, c);
+  const id = await caughtUpJob(deps, caller, slugOf(c));
   if (id === null) return noSuchJob();
   const found = await deps.database.transaction(async (tx) => {
     const stored = await readJob(tx, id);
@@ -98,7 +98,7 @@ const BODY_HEADERS = {
 } as const;
 
 async function body(deps: ApiDeps, c: Context, caller: Caller): Promise<Response> {
-  const id = await caughtUpJob(deps, caller, c);
+  const id = await caughtUpJob(deps, caller, slugOf(c));
   if (id === null) return noSuchJob();
   const text = c.req.param('id') ?? '';
   const bytes = /^\d{1,15}$/.test(text)

@@ -1,8 +1,9 @@
 import type { Context } from 'hono';
 import type { FieldError } from '../../core/schedule.ts';
-import { findJobId, pageOfJobs, readChannelSlugs, readJobs, readMinuteUse } from '../../store/jobs.ts';
+import { pageOfJobs, readChannelSlugs, readJobs, readMinuteUse } from '../../store/jobs.ts';
 import type { Caller } from './auth.ts';
 import { readJsonObject } from './body.ts';
+import { bringToNow, caughtUpJob, slugOf } from './bring-to-now.ts';
 import { parseDefinition } from './definition.ts';
 import type { ApiDeps } from './deps.ts';
 import { type Endpoint, problemAnswer } from './endpoint.ts';
@@ -15,81 +16,89 @@ import { isSlug, slugFlaw } from './slug.ts';
 const JOB = { description: 'The job.', schema: jobSchema };
 const NO_JOB = problemAnswer('There is no such job.');
 
+const COMMON = { tag: 'Jobs', path: '/jobs/{slug}' };
+
 /** PUT, GET, DELETE, pause and resume of jobs. */
 export function jobEndpoints(deps: ApiDeps): readonly Endpoint[] {
-  const common = { tag: 'Jobs', path: '/jobs/{slug}' };
-  return [
-    {
-      ...common,
-      method: 'put',
-      id: 'putJob',
-      summary: 'Creates a job, or replaces its definition',
-      description:
-        'A field left out takes its default; pause, uuid and history stay. Sending what is stored already changes nothing.',
-      body: definitionSchema,
-      answers: {
-        200: { description: 'The job, replaced.', schema: jobSchema },
-        201: { description: 'The job, created.', schema: jobSchema },
-        400: problemAnswer('Everything that is wrong with the definition.'),
-        413: problemAnswer('The body is too large.'),
-      },
-      run: (c, caller) => putJob(deps, c, caller),
-    },
-    {
-      ...common,
-      path: '/jobs',
-      method: 'get',
-      id: 'listJobs',
-      summary: 'Jobs by slug',
-      query: listQuery(LIST_SIZE),
-      answers: {
-        200: { description: 'A page of jobs.', schema: listOf('jobs', jobSchema) },
-        400: problemAnswer('A parameter is wrong.'),
-      },
-      run: (c, caller) => listJobs(deps, c, caller),
-    },
-    {
-      ...common,
-      method: 'get',
-      id: 'getJob',
-      summary: 'One job',
-      answers: { 200: JOB, 404: NO_JOB },
-      run: (c, caller) => answerJob(deps, caller, slugOf(c), 200),
-    },
-    {
-      ...common,
-      method: 'delete',
-      id: 'deleteJob',
-      summary: 'Deletes a job with its history',
-      answers: { 204: { description: 'It is gone.' }, 404: NO_JOB },
-      run: async (c, { projectId, actor }) => {
-        const slug = slugOf(c);
-        const deleted = isSlug(slug) && (await deps.changes.deleteJob(projectId, slug, actor));
-        return deleted ? new Response(null, { status: 204 }) : noSuchJob();
-      },
-    },
-    ...(['pause', 'resume'] as const).map((verb): Endpoint => {
-      const change = verb === 'pause' ? deps.changes.pauseJob : deps.changes.resumeJob;
-      return {
-        ...common,
-        path: `/jobs/{slug}/${verb}`,
-        method: 'post',
-        id: `${verb}Job`,
-        summary: verb === 'pause' ? 'Pauses a job: what is due until it is resumed is skipped' : 'Resumes a paused job',
-        answers: { 200: JOB, 404: NO_JOB },
-        run: async (c, caller) => {
-          const slug = slugOf(c);
-          const changed = isSlug(slug) && (await change(caller.projectId, slug, caller.actor));
-          return changed ? answerJob(deps, caller, slug, 200) : noSuchJob();
-        },
-      };
-    }),
-  ];
+  return [put(deps), list(deps), get(deps), remove(deps), setPause(deps, 'pause'), setPause(deps, 'resume')];
 }
 
-/** The slug in the path of a request, as it was sent. */
-export function slugOf(c: Context): string {
-  return c.req.param('slug') ?? '';
+function put(deps: ApiDeps): Endpoint {
+  return {
+    ...COMMON,
+    method: 'put',
+    id: 'putJob',
+    summary: 'Creates a job, or replaces its definition',
+    description:
+      'A field left out takes its default; pause, uuid and history stay. Sending what is stored already changes nothing.',
+    body: definitionSchema,
+    answers: {
+      200: { description: 'The job, replaced.', schema: jobSchema },
+      201: { description: 'The job, created.', schema: jobSchema },
+      400: problemAnswer('Everything that is wrong with the definition.'),
+      413: problemAnswer('The body is too large.'),
+    },
+    run: (c, caller) => putJob(deps, c, caller),
+  };
+}
+
+function list(deps: ApiDeps): Endpoint {
+  return {
+    ...COMMON,
+    path: '/jobs',
+    method: 'get',
+    id: 'listJobs',
+    summary: 'Jobs by slug',
+    query: listQuery(LIST_SIZE),
+    answers: {
+      200: { description: 'A page of jobs.', schema: listOf('jobs', jobSchema) },
+      400: problemAnswer('A parameter is wrong.'),
+    },
+    run: (c, caller) => listJobs(deps, c, caller),
+  };
+}
+
+function get(deps: ApiDeps): Endpoint {
+  return {
+    ...COMMON,
+    method: 'get',
+    id: 'getJob',
+    summary: 'One job',
+    answers: { 200: JOB, 404: NO_JOB },
+    run: (c, caller) => answerJob(deps, caller, slugOf(c), 200),
+  };
+}
+
+function remove({ changes }: ApiDeps): Endpoint {
+  return {
+    ...COMMON,
+    method: 'delete',
+    id: 'deleteJob',
+    summary: 'Deletes a job with its history',
+    answers: { 204: { description: 'It is gone.' }, 404: NO_JOB },
+    run: async (c, { projectId, actor }) => {
+      const slug = slugOf(c);
+      const deleted = isSlug(slug) && (await changes.deleteJob(projectId, slug, actor));
+      return deleted ? new Response(null, { status: 204 }) : noSuchJob();
+    },
+  };
+}
+
+function setPause(deps: ApiDeps, verb: 'pause' | 'resume'): Endpoint {
+  const change = verb === 'pause' ? deps.changes.pauseJob : deps.changes.resumeJob;
+  return {
+    ...COMMON,
+    path: `/jobs/{slug}/${verb}`,
+    method: 'post',
+    id: `${verb}Job`,
+    summary: verb === 'pause' ? 'Pauses a job: what is due until it is resumed is skipped' : 'Resumes a paused job',
+    answers: { 200: JOB, 404: NO_JOB },
+    run: async (c, caller) => {
+      const slug = slugOf(c);
+      const changed = isSlug(slug) && (await change(caller.projectId, slug, caller.actor));
+      return changed ? answerJob(deps, caller, slug, 200) : noSuchJob();
+    },
+  };
 }
 
 async function putJob(deps: ApiDeps, c: Context, caller: Caller): Promise<Response> {
@@ -106,12 +115,10 @@ async function putJob(deps: ApiDeps, c: Context, caller: Caller): Promise<Respon
   return answerJob(deps, caller, slug, created ? 201 : 200);
 }
 
-async function answerJob(deps: ApiDeps, { projectId }: Caller, slug: string, status: 200 | 201): Promise<Response> {
-  const { database, catchUp } = deps;
-  const id = isSlug(slug) ? await database.transaction((tx) => findJobId(tx, projectId, slug)) : null;
+async function answerJob(deps: ApiDeps, caller: Caller, slug: string, status: 200 | 201): Promise<Response> {
+  const id = await caughtUpJob(deps, caller, slug);
   if (id === null) return noSuchJob();
-  await catchUp([id]);
-  const [job] = await readJson(deps, projectId, [id]);
+  const [job] = await readJson(deps, caller.projectId, [id]);
   return job ? Response.json(job, { status }) : noSuchJob();
 }
 
@@ -132,7 +139,11 @@ async function listJobs(deps: ApiDeps, c: Context, { projectId }: Caller): Promi
   if (query.errors.length > 0) return invalid(query.errors);
   const found = await deps.database.transaction((tx) => pageOfJobs(tx, projectId, { after, limit: limit + 1 }));
   const { page, nextCursor } = pageOf(found, limit, ({ slug }) => slug);
-  const ids = page.map(({ id }) => id);
-  await deps.catchUp(ids);
-  return Response.json({ jobs: await readJson(deps, projectId, ids), next_cursor: nextCursor });
+  await bringToNow(deps, page);
+  const jobs = await readJson(
+    deps,
+    projectId,
+    page.map(({ id }) => id),
+  );
+  return Response.json({ jobs, next_cursor: nextCursor });
 }

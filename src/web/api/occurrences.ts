@@ -8,11 +8,11 @@ import { readJob } from '../../store/jobs.ts';
 import { problem } from '../problem.ts';
 import type { Caller } from './auth.ts';
 import { readJsonObject } from './body.ts';
+import { caughtUpJob, slugOf } from './bring-to-now.ts';
 import { LIMITS } from './definition.ts';
 import type { ApiDeps } from './deps.ts';
 import { type Endpoint, problemAnswer } from './endpoint.ts';
 import { fieldValue, readFields, refuseField, textField } from './fields.ts';
-import { caughtUpJob } from './job-of.ts';
 import {
   instantParameter,
   LIST_SIZE,
@@ -32,60 +32,68 @@ const NOT_THERE = problemAnswer(
   'There is no such job, or its ledger has no such occurrence: then with the nearest ones.',
 );
 
+const COMMON = { tag: 'Occurrences', path: '/jobs/{slug}/occurrences/{key}' };
+
 /** The ledger of a job: its occurrences, one of them, and a person's word on it. */
 export function occurrenceEndpoints(deps: ApiDeps): readonly Endpoint[] {
-  const common = { tag: 'Occurrences', path: '/jobs/{slug}/occurrences/{key}' };
-  const query = listQuery(LIST_SIZE, {
-    after: instantParameterOf('Due later than this. Default: the creation of the job.'),
-    until: instantParameterOf('Due at this instant or before. Default: now.'),
-    state: textParameterOf(STATES_TEXT),
-  });
-  return [
-    {
-      ...common,
-      path: '/jobs/{slug}/occurrences',
-      method: 'get',
-      id: 'listOccurrences',
-      summary: 'The occurrences of a job, newest first',
-      description: 'What is due and has no row yet is listed like the rest; future ones only where `until` asks.',
-      query,
-      answers: {
-        200: { description: 'A page of occurrences.', schema: listOf('occurrences', occurrenceSchema) },
-        400: problemAnswer('A parameter is wrong.'),
-        404: problemAnswer('There is no such job.'),
-      },
-      run: (c, caller) => list(deps, c, caller),
+  return [list(deps), get(deps), patch(deps)];
+}
+
+function list(deps: ApiDeps): Endpoint {
+  return {
+    ...COMMON,
+    path: '/jobs/{slug}/occurrences',
+    method: 'get',
+    id: 'listOccurrences',
+    summary: 'The occurrences of a job, newest first',
+    description: 'What is due and has no row yet is listed like the rest; future ones only where `until` asks.',
+    query: listQuery(LIST_SIZE, {
+      after: instantParameterOf('Due later than this. Default: the creation of the job.'),
+      until: instantParameterOf('Due at this instant or before. Default: now.'),
+      state: textParameterOf(STATES_TEXT),
+    }),
+    answers: {
+      200: { description: 'A page of occurrences.', schema: listOf('occurrences', occurrenceSchema) },
+      400: problemAnswer('A parameter is wrong.'),
+      404: problemAnswer('There is no such job.'),
     },
-    {
-      ...common,
-      method: 'get',
-      id: 'getOccurrence',
-      summary: 'One occurrence by its key: is 2026-08-04 done?',
-      answers: { 200: OCCURRENCE, 400: problemAnswer('The key cannot be read.'), 404: NOT_THERE },
-      run: async (c, caller) => {
-        const found = await lookUp(deps, c, caller);
-        return found instanceof Response ? found : Response.json(occurrenceJson(found));
-      },
+    run: (c, caller) => answerList(deps, c, caller),
+  };
+}
+
+function get(deps: ApiDeps): Endpoint {
+  return {
+    ...COMMON,
+    method: 'get',
+    id: 'getOccurrence',
+    summary: 'One occurrence by its key: is 2026-08-04 done?',
+    answers: { 200: OCCURRENCE, 400: problemAnswer('The key cannot be read.'), 404: NOT_THERE },
+    run: async (c, caller) => {
+      const found = await lookUp(deps, c, caller);
+      return found instanceof Response ? found : Response.json(occurrenceJson(found));
     },
-    {
-      ...common,
-      method: 'patch',
-      id: 'settleOccurrence',
-      summary: 'A person settles an occurrence',
-      body: settleSchema,
-      answers: {
-        200: OCCURRENCE,
-        400: problemAnswer('The key or the decision cannot be read.'),
-        404: NOT_THERE,
-        413: problemAnswer('The body is too large.'),
-      },
-      run: (c, caller) => settle(deps, c, caller),
+  };
+}
+
+function patch(deps: ApiDeps): Endpoint {
+  return {
+    ...COMMON,
+    method: 'patch',
+    id: 'settleOccurrence',
+    summary: 'A person settles an occurrence',
+    body: settleSchema,
+    answers: {
+      200: OCCURRENCE,
+      400: problemAnswer('The key or the decision cannot be read.'),
+      404: NOT_THERE,
+      413: problemAnswer('The body is too large.'),
     },
-  ];
+    run: (c, caller) => settle(deps, c, caller),
+  };
 }
 
 /** An occurrence as the API answers with it. */
-export function occurrenceJson(occurrence: OccurrenceReading) {
+function occurrenceJson(occurrence: OccurrenceReading) {
   const at = (instant: Instant | null): string | null => (instant === null ? null : formatInstant(instant));
   return {
     key: occurrence.key,
@@ -104,7 +112,7 @@ export function occurrenceJson(occurrence: OccurrenceReading) {
   };
 }
 
-async function list(deps: ApiDeps, c: Context, caller: Caller): Promise<Response> {
+async function answerList(deps: ApiDeps, c: Context, caller: Caller): Promise<Response> {
   const query = readQuery(c, ['after', 'until', 'state', 'limit', 'cursor'], ['state']);
   const asked = {
     after: instantParameter(query, 'after'),
@@ -118,7 +126,7 @@ async function list(deps: ApiDeps, c: Context, caller: Caller): Promise<Response
     query.errors.push({ path: 'until', message: 'must not be before after: the interval is (after, until]' });
   }
   if (query.errors.length > 0) return invalid(query.errors);
-  const id = await caughtUpJob(deps, caller, c);
+  const id = await caughtUpJob(deps, caller, slugOf(c));
   if (id === null) return noSuchJob();
   const found = await deps.database.transaction(async (tx) => {
     const stored = await readJob(tx, id);
@@ -160,7 +168,7 @@ async function readOccurrence(
   caller: Caller,
   spelling: KeySpelling,
 ): Promise<KeyLookup | null> {
-  const id = await caughtUpJob(deps, caller, c);
+  const id = await caughtUpJob(deps, caller, slugOf(c));
   if (id === null) return null;
   return deps.database.transaction(async (tx) => {
     const stored = await readJob(tx, id);
@@ -189,9 +197,8 @@ async function settle(deps: ApiDeps, c: Context, caller: Caller): Promise<Respon
   if (state === undefined || fields.errors.length > 0) return invalid(fields.errors);
   const occurrence = await lookUp(deps, c, caller);
   if (occurrence instanceof Response) return occurrence;
-  const slug = c.req.param('slug') ?? '';
   const { scheduledFor } = occurrence;
-  const outcome = await deps.changes.settle(caller.projectId, slug, scheduledFor, { state, note }, caller.actor);
+  const outcome = await deps.changes.settle(caller.projectId, slugOf(c), scheduledFor, { state, note }, caller.actor);
   if (outcome === 'no_job') return noSuchJob();
   if (outcome === 'no_occurrence') return noSuchOccurrence({ found: 'none', nearest: [] });
   // By its instant: a key that is ambiguous may name another one now.

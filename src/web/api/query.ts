@@ -86,7 +86,7 @@ export function slugCursor(query: Query): string | null {
 }
 
 /** The cursor of the page after the thing with this id, instant or slug. */
-export function cursorAfter(value: number | string): string {
+function cursorAfter(value: number | string): string {
   return Buffer.from(`after ${value}`).toString('base64url');
 }
 

@@ -1,9 +1,9 @@
 import { z } from '@hono/zod-openapi';
 import { incidentKinds } from '../../core/message.ts';
 import { states } from '../../core/occurrence.ts';
+import type { JobStatus } from '../../core/status.ts';
 import { LIMITS } from './definition.ts';
 import type { PageSize } from './query.ts';
-import { jobStatuses } from './status.ts';
 
 // What the document says. Requests are read by hand (fields.ts, query.ts), because an answer names everything that is
 // wrong and what to do; the tests hold both together.
@@ -16,6 +16,8 @@ const duration = z
   .nullable()
   .meta({ description: '"90s", "10m", "6h", "2d", ISO 8601, or whole seconds; at most 366d', example: '10m' });
 const nextCursor = z.string().nullable().meta({ description: 'For `cursor`, to get the next page; null on the last.' });
+
+const STATUSES: readonly JobStatus[] = ['paused', 'down', 'late', 'new', 'unknown', 'up'];
 
 export const problemSchema = z
   .strictObject({
@@ -85,7 +87,7 @@ export const jobSchema = z
     channels: z.array(z.string()).nullable(),
     uuid: z.string(),
     ping_url: z.string().describe('Whoever has it can ping the job.'),
-    status: z.enum(jobStatuses),
+    status: z.enum(STATUSES),
     paused: z.boolean(),
     unreviewed: z.boolean().describe('Made by create=1, and no person has defined it yet.'),
     warnings: z.array(z.string()),

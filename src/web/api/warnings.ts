@@ -56,7 +56,7 @@ function runsOverlap({ definition, lastRuns }: JobReading, timetable: Timetable 
 }
 
 /** A minute shared with many jobs of the project, with the nearest one that is shared least. */
-export function crowdWarnings(
+function crowdWarnings(
   { schedules, zone }: Pick<JobDefinition, 'schedules' | 'zone'>,
   minuteUse: readonly MinuteUse[],
 ): readonly string[] {

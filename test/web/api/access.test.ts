@@ -75,6 +75,8 @@ test.each([
   expect(json.detail).toContain(why);
 });
 
+const problemOf = (response: Response) => response.json() as Promise<{ type: string; detail: string }>;
+
 test('a body of another type, of broken UTF-8, or too large is refused', async () => {
   const put = (body: string | Uint8Array<ArrayBuffer>, type?: string): Promise<Response> =>
     Promise.resolve(
@@ -85,14 +87,14 @@ test('a body of another type, of broken UTF-8, or too large is refused', async (
       }),
     );
   const form = await put('{"zone": "UTC"}', 'application/x-www-form-urlencoded');
-  expect([form.status, (await form.json()).detail]).toEqual([
+  expect([form.status, (await problemOf(form)).detail]).toEqual([
     400,
     expect.stringContaining('Content-Type: application/json'),
   ]);
   const broken = await put(Uint8Array.from([0x7b, 0xff, 0x7d]), 'application/json');
-  expect([broken.status, (await broken.json()).detail]).toEqual([400, 'the body is not valid UTF-8']);
+  expect([broken.status, (await problemOf(broken)).detail]).toEqual([400, 'the body is not valid UTF-8']);
   const large = await put(JSON.stringify({ name: 'x'.repeat(1_000_000) }), 'application/json');
-  expect([large.status, (await large.json()).type]).toEqual([413, '/problems/too_large']);
+  expect([large.status, (await problemOf(large)).type]).toEqual([413, '/problems/too_large']);
   const deep = await put('['.repeat(100_000), 'application/json; charset=utf-8');
   expect(deep.status).toBe(400);
 });

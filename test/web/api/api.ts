@@ -1,9 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { Hono } from 'hono';
 import type { JobDefinition } from '../../../src/core/definition.ts';
-import type { Changes } from '../../../src/engine/changes.ts';
+import { createCatchUp } from '../../../src/engine/catch-up.ts';
+import { createChanges } from '../../../src/engine/changes.ts';
+import { createEvaluator } from '../../../src/engine/evaluator.ts';
+import { createIngest, type IncomingPing } from '../../../src/engine/ingest.ts';
+import { createVersionCache } from '../../../src/engine/working-set.ts';
+import { createLog } from '../../../src/log.ts';
+import { beat } from '../../../src/store/beats.ts';
 import type { Database } from '../../../src/store/database.ts';
 import { addKey } from '../../../src/store/keys.ts';
+import { createVitals } from '../../../src/vitals.ts';
 import { createApi } from '../../../src/web/api/index.ts';
 import { loadZones } from '../../../src/zones.ts';
 import { createTestDatabase, type ManualClock, manualClock } from '../../support/database.ts';
@@ -23,13 +30,20 @@ export type TestApi = {
   readonly projectId: number;
   /** What the API wrote to its log: empty unless something is wrong. */
   readonly logged: object[];
+  /** Sets the clock, with a beat: ingest has heard everything up to then. */
+  at(instant: string): Promise<void>;
+  /** A ping of the job, arriving now. */
+  ping(slug: string, kind: IncomingPing['kind'], more?: Partial<IncomingPing>): Promise<void>;
+  /** One round of the evaluator. */
+  tick(): Promise<void>;
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
   drop(): Promise<void>;
 };
 
 export const KEY = 'test-api-key-0123456789';
 export const OTHER_KEY = 'other-api-key-0123456789';
-export const zones = loadZones();
+const REPLICA = '00000000-0000-4000-8000-000000000001';
+const zones = loadZones();
 
 /** The API over a database of its own, with two projects that have a key each. */
 export async function startApi(at: string): Promise<TestApi> {
@@ -40,9 +54,16 @@ export async function startApi(at: string): Promise<TestApi> {
   const projectId = await addProject(database, 'default', KEY);
   await addProject(database, 'other', OTHER_KEY);
   const publicUrl = 'https://rollcall.example.org';
-  const changes = {} as Changes;
-  const channelContext = { publicUrl, outboundAllow: ['127.0.0.0/8'], smtpUrl: null, mailFrom: null, zones };
-  const catchUp = async (): Promise<void> => undefined;
+  const engine = engineOver(database);
+  await database.transaction((tx) => beat(tx, REPLICA, tx.now));
+  const channelContext = {
+    publicUrl,
+    outboundAllow: ['127.0.0.0/8'],
+    smtpUrl: 'smtp://127.0.0.1:2525',
+    mailFrom: 'rollcall@example.org',
+    zones,
+  };
+  const { changes, catchUp, ingest } = engine;
   const api = createApi({ database, zones, changes, catchUp, publicUrl, channelContext, log });
   return {
     api,
@@ -51,6 +72,18 @@ export async function startApi(at: string): Promise<TestApi> {
     projectId,
     logged,
     drop,
+    async at(instant) {
+      clock.set(instant);
+      await database.transaction((tx) => beat(tx, REPLICA, tx.now));
+    },
+    async ping(slug, kind, more = {}) {
+      const uuid = await uuidOf(database, slug);
+      const answer = await ingest.submit({ ...PING, target: { uuid }, kind, ...more });
+      if (answer.outcome !== 'accepted') throw new Error(JSON.stringify(answer));
+    },
+    async tick() {
+      await engine.evaluator.tick();
+    },
     async call(method, path, body, headers = {}) {
       const response = await api.request(path, {
         method,
@@ -65,6 +98,50 @@ export async function startApi(at: string): Promise<TestApi> {
   };
 }
 
+/** The engine as it runs, but for time: nothing waits, and the only clock is that of the test. */
+function engineOver(database: Database) {
+  const clock = { monotonic: () => 0, sleep: () => Promise.resolve() };
+  const log = createLog('silent');
+  const deps = {
+    database,
+    zones,
+    clock,
+    log,
+    versions: createVersionCache(zones),
+    settleMs: 600_000,
+    vitals: createVitals(clock.monotonic),
+  };
+  return {
+    changes: createChanges(deps),
+    catchUp: createCatchUp(deps),
+    evaluator: createEvaluator(deps),
+    ingest: createIngest(deps),
+  };
+}
+
+const PING: Omit<IncomingPing, 'target' | 'kind'> = {
+  exitCode: null,
+  rid: null,
+  occ: null,
+  at: null,
+  dur: null,
+  flaw: null,
+  body: new Uint8Array(),
+  bodyBytes: 0,
+  truncated: false,
+  source: '192.0.2.1',
+  userAgent: 'test',
+  method: 'GET',
+  arrivedMs: 0,
+};
+
+async function uuidOf(database: Database, slug: string): Promise<string> {
+  const rows = await database.transaction(
+    (tx) => tx.sql<{ uuid: string }[]>`select uuid from jobs where slug = ${slug}`,
+  );
+  return rows[0]?.uuid ?? '';
+}
+
 async function addProject(database: Database, slug: string, key: string): Promise<number> {
   return database.transaction(async (tx) => {
     const [row] = await tx.sql<{ id: number }[]>`
@@ -75,7 +152,7 @@ async function addProject(database: Database, slug: string, key: string): Promis
   });
 }
 
-export const DEFINITION: JobDefinition = {
+const DEFINITION: JobDefinition = {
   name: 'job',
   description: '',
   tags: [],

@@ -124,6 +124,35 @@ test('what is due in a pause is skipped; what lies after now in one that lasts i
   expect(json.occurrences[0]).toMatchObject({ key: '2026-03-01T12:00Z', state: 'skipped', reason: 'paused' });
 });
 
+test('a page of a job that pinged through a long pause costs a page', async () => {
+  const job = await layOutJob(t, 'pinged', {
+    at: '2026-01-01T00:00:30Z',
+    nextUnrecorded: '2026-01-01T00:01:00Z',
+    schedules: [{ cron: '* * * * *' }],
+  });
+  await t.database.transaction(async (tx) => {
+    await tx.sql`update jobs set paused_at = '2026-01-01T00:00:30Z' where id = ${job}`;
+    await tx.sql`insert into pauses (job_id, after) values (${job}, '2026-01-01T00:00:30Z')`;
+    await tx.sql`insert into occurrences (job_id, scheduled_for, version, state, reason)
+      select ${job}, at, 1, 'skipped', 'paused'
+      from generate_series('2026-01-01T00:01:00Z'::timestamptz, '2026-03-01T12:29:00Z', '1 minute') at`;
+  });
+  const began = performance.now();
+  expect(await states('/jobs/pinged/occurrences?limit=2')).toEqual([
+    '2026-03-01T12:30Z skipped',
+    '2026-03-01T12:29Z skipped',
+  ]);
+  expect(await states('/jobs/pinged/occurrences?state=skipped,missed')).toHaveLength(50);
+  expect(performance.now() - began).toBeLessThan(1500);
+});
+
+test('the future has no end that could be reached', async () => {
+  expect(await states('/jobs/hourly/occurrences?until=9999-12-31T23:59:59Z&limit=1')).toEqual([
+    '9999-12-31T23:00Z expected',
+  ]);
+  expect((await t.call('GET', '/jobs/hourly/occurrences/9999-12-31')).status).toBe(404);
+});
+
 test('each version has its own keys, and the row that lives on keeps the zone of its own', async () => {
   const job = await layOutJob(t, 'moved', { at: '2026-03-01T08:10:00Z', nextUnrecorded: '2026-03-01T10:30:00Z' });
   await t.database.transaction(async (tx) => {

@@ -1,0 +1,456 @@
+import fc from 'fast-check';
+import { formatKey } from '../../src/core/key.ts';
+import { type ScheduleSpec, timetable } from '../../src/core/schedule.ts';
+import { floorToSecond, formatInstant, type Instant } from '../../src/core/time.ts';
+import { formatLocal, type Zone } from '../../src/core/zone.ts';
+import type { Zones } from '../../src/zones.ts';
+import type { History, HistorySettings, Input } from './history.ts';
+
+/**
+ * Short random histories of one job, biased towards the instants at which something changes. They are drawn as a plan of
+ * small independent choices and turned into a history afterwards, so they shrink well: fewer inputs, fewer settings,
+ * plainer schedules, UTC. `crossings`: also edits between heartbeats and other schedules.
+ */
+export function historyArbitrary(zones: Zones, { crossings = false } = {}): fc.Arbitrary<History> {
+  return plan.map((drawn) => historyOf(drawn, zones, crossings));
+}
+
+const SECOND = 1000;
+const DAY = 86_400 * SECOND;
+
+// ---- Choices --------------------------------------------------------------------------------------------------------
+
+/** Where the history takes place: an ordinary day, or around a change of clocks. */
+const moments = [
+  { zone: 'UTC', at: '2026-03-02T10:00:00Z' },
+  { zone: 'Europe/Berlin', at: '2026-03-29T01:00:00Z' },
+  { zone: 'Europe/Berlin', at: '2026-10-25T01:00:00Z' },
+  { zone: 'America/New_York', at: '2026-03-08T07:00:00Z' },
+  { zone: 'America/New_York', at: '2026-11-01T06:00:00Z' },
+  { zone: 'Australia/Lord_Howe', at: '2026-04-04T15:00:00Z' },
+  { zone: 'Australia/Lord_Howe', at: '2026-10-03T15:30:00Z' },
+] as const;
+
+const every = (seconds: number, anchor = 0): ScheduleSpec => ({ every: seconds, anchor });
+const cron = (expression: string): ScheduleSpec => ({ cron: expression });
+
+/** Schedules of about one pace, so that an edit from one to another of them does not make thousands of occurrences. */
+type Pace = {
+  readonly plain: readonly ScheduleSpec[];
+  readonly heartbeat: number;
+  /** No history is longer than this many seconds after its first occurrence. */
+  readonly span: number;
+};
+
+const HOURS: Pace = {
+  plain: [
+    cron('0 * * * *'),
+    cron('*/30 * * * *'),
+    cron('0,30 * * * *'),
+    cron('30 1-3 * * *'),
+    cron('0 */2 * * *'),
+    every(3600),
+    every(1800, 600 * SECOND),
+  ],
+  heartbeat: 3600,
+  span: 24 * 3600,
+};
+const MINUTES: Pace = {
+  plain: [
+    cron('*/5 * * * *'),
+    cron('* * * * *'),
+    cron('5/15 * * * *'),
+    cron('*/10 1-3 * * *'),
+    every(60),
+    every(420, 7 * SECOND),
+  ],
+  heartbeat: 300,
+  span: 2 * 3600,
+};
+const NIGHTS: Pace = {
+  plain: [
+    cron('30 2 * * *'),
+    cron('0,30 2 * * *'),
+    cron('0 2,3 * * *'),
+    cron('*/30 1 * * *'),
+    cron('0,30 1 * * *'),
+    cron('15,45 1-2 * * *'),
+    cron('0 0 * * *'),
+    cron('30 2 * * 0'),
+  ],
+  heartbeat: 86_400,
+  span: 9 * 86_400,
+};
+const SECONDS: Pace = {
+  plain: [every(60), every(30), every(10), every(5), every(7, 3 * SECOND)],
+  heartbeat: 10,
+  span: 600,
+};
+const paces: readonly Pace[] = [HOURS, MINUTES, NIGHTS, SECONDS];
+
+const length = fc.oneof(
+  fc.constantFrom(60, 300, 1, 5, 30, 120, 600, 1800, 3600, 7200, 86_400).map((seconds) => ({ seconds })),
+  fc.constantFrom(0.5, 0.1, 0.9, 1, 1.1, 2, 3, 5).map((gaps) => ({ gaps })),
+);
+type Length = { readonly seconds: number } | { readonly gaps: number };
+const maybe = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | null> => fc.option(value, { nil: null, freq: 2 });
+
+const tolerances = fc.record({
+  early: maybe(fc.oneof(fc.constant({ seconds: 0 }), length)),
+  startWithin: maybe(length),
+  grace: maybe(fc.oneof({ weight: 1, arbitrary: fc.constant({ seconds: 0 }) }, { weight: 5, arbitrary: length })),
+  usefulFor: maybe(length),
+  maxRuntime: maybe(length),
+});
+
+const policies = fc.record({
+  missedRuns: fc.constantFrom('catch_up' as const, 'coalesce' as const, 'skip' as const),
+  duplicates: fc.constantFrom('alert' as const, 'alert' as const, 'record' as const),
+  unscheduled: fc.constantFrom('record' as const, 'alert' as const),
+});
+
+/** Indices into the plain schedules of a pace: one of them, or the union of two; or its heartbeat. */
+const scheduleChoice = fc.record({
+  picks: fc.array(fc.nat({ max: 7 }), { minLength: 1, maxLength: 2 }),
+  isHeartbeat: fc.oneof({ weight: 4, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
+  slower: fc.constantFrom(1, 2, 3),
+});
+
+/** An instant, as a place beside an occurrence (counted from the first) or shortly after the input before. */
+const place = fc.record({
+  near: fc.constantFrom('due', 'grace', 'window', 'early', 'start_within', 'limit', 'next_grace', 'half', 'last_input'),
+  occurrence: fc.nat({ max: 24 }),
+  shift: fc.constantFrom(
+    0,
+    -1,
+    1,
+    1000,
+    -1000,
+    500,
+    5000,
+    29_999,
+    30_000,
+    60_000,
+    119_999,
+    120_000,
+    3_600_000,
+    DAY - 1,
+    DAY,
+  ),
+});
+type Place = { readonly near: string; readonly occurrence: number; readonly shift: number };
+
+const keyChoice = fc.record({
+  /** Counted from the latest due at or before the ping. */
+  steps: fc.constantFrom(0, -1, 0, -2, 1),
+  spelling: fc.constantFrom('key', 'utc', 'local', 'key', 'date', 'unix', 'local', 'key', 'beside', 'nonsense'),
+});
+
+const pingChoice = fc.record({
+  type: fc.constant('ping' as const),
+  kind: fc.constantFrom(
+    'success' as const,
+    'start' as const,
+    'fail' as const,
+    'success' as const,
+    'start' as const,
+    'log' as const,
+  ),
+  isExitCode: fc.constantFrom(false, false, false, true),
+  rid: fc.constantFrom(null, null, null, 'a', 'b'),
+  source: fc.constantFrom('host-a', 'host-a', 'host-b'),
+  body: fc.constantFrom('', '', 'other'),
+  occ: fc.oneof({ weight: 3, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: keyChoice }),
+  ownAt: fc.oneof({ weight: 5, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: place }),
+});
+
+const action = fc.oneof(
+  { weight: 12, arbitrary: pingChoice },
+  // The ping before once more, as curl --retry sends it, from another place when `other`.
+  { weight: 2, arbitrary: fc.record({ type: fc.constant('repeat' as const), other: fc.boolean() }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      type: fc.constant('edit' as const),
+      parts: fc.constantFrom('tolerances', 'schedules', 'policies', 'all', 'nothing'),
+      schedules: scheduleChoice,
+      tolerances,
+      policies,
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant('pause' as const) }) },
+  { weight: 2, arbitrary: fc.record({ type: fc.constant('resume' as const) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      type: fc.constant('settle' as const),
+      steps: fc.constantFrom(0, -1, 1, -2),
+      state: fc.constantFrom('skipped' as const, 'on_time' as const),
+    }),
+  },
+);
+
+const windowChoice = fc.record({
+  kind: fc.constantFrom('blind' as const, 'gap' as const),
+  place,
+  lengthMs: fc.constantFrom(30_000, 3000, 10_000, 31_000, 600_000, 3_600_000, 86_400_000),
+});
+
+const plan = fc.record({
+  moment: fc.constantFrom(...moments),
+  pace: fc.constantFrom(...paces),
+  schedules: scheduleChoice,
+  tolerances,
+  policies,
+  count: fc.integer({ min: 1, max: 24 }),
+  before: fc.nat({ max: 12 }),
+  createdBefore: fc.constantFrom(1, 1000, 10_000, 0, 1_234_567),
+  steps: fc.array(fc.record({ place, action }), { maxLength: 25, size: 'max' }),
+  windows: fc.array(windowChoice, { maxLength: 3, size: 'max' }),
+  settleSeconds: fc.constantFrom(600, 60, 5),
+  untilShift: fc.constantFrom(0, 1, 60_000, 300_000, 3_600_000),
+});
+type Drawn<A> = A extends fc.Arbitrary<infer T> ? T : never;
+type Plan = Drawn<typeof plan>;
+type Tolerances = Drawn<typeof tolerances>;
+type Action = Drawn<typeof action>;
+
+// ---- From a plan to a history ---------------------------------------------------------------------------------------
+
+/** What instants are counted from: the due instants of the first settings, and the usual distance between two. */
+type Frame = {
+  readonly zone: Zone;
+  readonly createdAt: Instant;
+  readonly dues: readonly Instant[];
+  readonly gap: number;
+};
+
+function historyOf(drawn: Plan, zones: Zones, crossings: boolean): History {
+  const zone = zones.get(drawn.moment.zone);
+  if (!zone.ok) throw new Error(zone.reason);
+  const pace = drawn.pace;
+  const schedules = schedulesOf(pace, drawn.schedules);
+  const frame = frameOf(drawn, zone.value, schedules);
+  const settings = settingsOf(schedules, drawn.tolerances, drawn.policies, frame.gap);
+  const end = (frame.dues.at(-1) ?? frame.createdAt) + Math.min(drawn.untilShift, drawn.pace.span * 100);
+
+  const windows = windowsOf(drawn, settings, frame, end);
+  const afterWindows = (at: Instant): Instant =>
+    windows.reduce((t, { after, until }) => (after < t && t <= until ? until + 1 : t), at);
+  let last = frame.createdAt;
+  const timed = drawn.steps.map((step) => {
+    const wished = instantOf(step.place, settings, frame, last);
+    last = afterWindows(Math.min(Math.max(wished, frame.createdAt), end));
+    return { at: last, action: step.action };
+  });
+  timed.sort((a, b) => a.at - b.at);
+
+  const inputs: Input[] = [];
+  let current = settings;
+  for (const { at, action } of timed) {
+    const isHeartbeat = current.schedules.some((spec) => 'heartbeat' in spec);
+    const input = inputOf(action, at, { inputs, current, frame, isHeartbeat });
+    if (action.type === 'edit') {
+      const isBeatNext = crossings ? action.schedules.isHeartbeat : isHeartbeat;
+      const next = schedulesOf(pace, { ...action.schedules, isHeartbeat: isBeatNext });
+      current = editedSettings(action, current, next, frame.gap);
+      inputs.push({ type: 'edit', at, settings: current });
+    } else if (input) inputs.push(input);
+  }
+  const until = Math.max(end, ...timed.map(({ at }) => at));
+  const { createdAt } = frame;
+  return { zone: drawn.moment.zone, createdAt, settings, inputs, windows, settleSeconds: drawn.settleSeconds, until };
+}
+
+function schedulesOf(pace: Pace, { picks, isHeartbeat, slower }: Plan['schedules']): readonly ScheduleSpec[] {
+  if (isHeartbeat) return [{ heartbeat: pace.heartbeat * slower }];
+  const specs = picks.map((pick) => pace.plain[pick % pace.plain.length]).filter((spec) => spec !== undefined);
+  return [...new Set(specs)];
+}
+
+function frameOf(drawn: Plan, zone: Zone, schedules: readonly ScheduleSpec[]): Frame {
+  const { count, pace } = drawn;
+  const moment = Date.parse(drawn.moment.at);
+  const before = Math.min(drawn.before, count);
+  const short = (dues: readonly Instant[]): Instant[] =>
+    dues.filter((due) => due <= (dues[0] ?? 0) + pace.span * SECOND);
+  const [only] = schedules;
+  if (only && 'heartbeat' in only) {
+    const gap = only.heartbeat * SECOND;
+    const createdAt = moment - before * gap - drawn.createdBefore;
+    const dues = Array.from({ length: count }, (_, i) => floorToSecond(createdAt) + (i + 1) * gap);
+    return { zone, createdAt, dues: short(dues), gap };
+  }
+  const table = timetable(schedules, zone);
+  const earliest = moment - (pace.span * SECOND) / 2;
+  let first = table.previous(moment)?.at ?? moment;
+  for (let i = 1; i < before && first > earliest; i++) first = table.previous(first)?.at ?? first;
+  const createdAt = first - Math.min(drawn.createdBefore, pace.span * 250);
+  const dues: Instant[] = [];
+  for (let due = table.next(createdAt); due && dues.length < count; due = table.next(due.at)) dues.push(due.at);
+  const start = dues[0] ?? createdAt;
+  return { zone, createdAt, dues: short(dues), gap: (table.next(start)?.at ?? start + DAY) - start };
+}
+
+function settingsOf(
+  schedules: readonly ScheduleSpec[],
+  drawn: Tolerances,
+  policy: Plan['policies'],
+  gap: number,
+): HistorySettings {
+  const seconds = (value: Length | null): number | null => {
+    if (value === null) return null;
+    return 'seconds' in value ? value.seconds : Math.max(1, Math.round((value.gaps * gap) / SECOND));
+  };
+  const isHeartbeat = schedules.some((spec) => 'heartbeat' in spec);
+  const grace = seconds(drawn.grace);
+  const usefulFor = seconds(drawn.usefulFor);
+  return {
+    schedules,
+    missedRuns: isHeartbeat ? null : policy.missedRuns,
+    early: isHeartbeat ? null : seconds(drawn.early),
+    startWithin: seconds(drawn.startWithin),
+    grace,
+    // The API refuses an explicit window shorter than an explicit grace.
+    usefulFor: isHeartbeat || usefulFor === null ? null : Math.max(usefulFor, grace ?? 0),
+    maxRuntime: seconds(drawn.maxRuntime),
+    duplicates: policy.duplicates,
+    unscheduled: policy.unscheduled,
+  };
+}
+
+function editedSettings(
+  edit: Extract<Action, { type: 'edit' }>,
+  old: HistorySettings,
+  schedules: readonly ScheduleSpec[],
+  gap: number,
+): HistorySettings {
+  const fresh = settingsOf(
+    edit.parts === 'schedules' || edit.parts === 'all' ? schedules : old.schedules,
+    edit.tolerances,
+    edit.policies,
+    gap,
+  );
+  if (edit.parts === 'nothing') return old;
+  if (edit.parts === 'all') return fresh;
+  const { missedRuns, duplicates, unscheduled } = fresh;
+  if (edit.parts === 'policies') return { ...old, missedRuns, duplicates, unscheduled };
+  if (edit.parts === 'tolerances') {
+    return { ...fresh, missedRuns: old.missedRuns, duplicates: old.duplicates, unscheduled: old.unscheduled };
+  }
+  const isHeartbeat = missedRuns === null;
+  if (isHeartbeat) return { ...old, schedules: fresh.schedules, missedRuns, early: null, usefulFor: null };
+  return { ...old, schedules: fresh.schedules, missedRuns: old.missedRuns ?? missedRuns };
+}
+
+function instantOf(
+  { near, occurrence, shift }: Place,
+  settings: HistorySettings,
+  { dues, gap, createdAt }: Frame,
+  last: Instant,
+): Instant {
+  const index = occurrence % Math.max(1, dues.length);
+  const due = dues[index] ?? createdAt;
+  const next = dues[index + 1] ?? due + gap;
+  const ms = (seconds: number | null, otherwise: number): number => (seconds === null ? otherwise : seconds * SECOND);
+  const grace = ms(settings.grace, Math.min(300, settings.usefulFor ?? 300) * SECOND);
+  const places: Readonly<Record<string, Instant>> = {
+    due,
+    half: due + gap / 2,
+    early: due - ms(settings.early, Math.min(gap / 10, 300 * SECOND)),
+    start_within: due + ms(settings.startWithin, grace),
+    grace: due + grace,
+    window: settings.usefulFor === null ? Math.max(next, due + grace) : due + settings.usefulFor * SECOND,
+    next_grace: next + grace,
+    limit: last + ms(settings.maxRuntime, DAY),
+    last_input: last + Math.abs(shift),
+  };
+  return Math.floor((places[near] ?? due) + (near === 'last_input' ? 0 : shift));
+}
+
+function windowsOf(drawn: Plan, settings: HistorySettings, frame: Frame, end: Instant): History['windows'] {
+  const wished = drawn.windows.map(({ kind, place, lengthMs }) => {
+    const start = Math.max(frame.createdAt, instantOf(place, settings, frame, frame.createdAt));
+    const length = kind === 'gap' ? Math.min(lengthMs, 30_000) : Math.max(lengthMs, 30_000);
+    return { kind, after: start, until: start + length };
+  });
+  wished.sort((a, b) => a.after - b.after);
+  return wished.filter(
+    ({ after, until }, i) => until <= end && wished.slice(0, i).every((other) => other.until <= after),
+  );
+}
+
+type Context = {
+  readonly inputs: readonly Input[];
+  readonly current: HistorySettings;
+  readonly frame: Frame;
+  readonly isHeartbeat: boolean;
+};
+
+function inputOf(drawn: Action, at: Instant, { inputs, current, frame, isHeartbeat }: Context): Input | null {
+  switch (drawn.type) {
+    case 'ping': {
+      const { kind, rid, source, body } = drawn;
+      const exitCode = !drawn.isExitCode || kind === 'start' || kind === 'log' ? null : kind === 'success' ? 0 : 3;
+      const own = drawn.ownAt && instantOf(drawn.ownAt, current, frame, at - 3_600_000);
+      const ownAt = own !== null && own <= at && own > at - 30 * DAY ? own : null;
+      // A heartbeat takes no key.
+      const occ = drawn.occ && !isHeartbeat ? keyText(drawn.occ, at, current, frame.zone) : null;
+      return { type: 'ping', at, kind, exitCode, rid, source, body, occ, ownAt };
+    }
+    case 'repeat': {
+      const last = inputs.findLast((input) => input.type === 'ping');
+      return last ? { ...last, at, source: drawn.other ? 'host-c' : last.source } : null;
+    }
+    case 'settle': {
+      const scheduledFor = isHeartbeat
+        ? guessedBeat(drawn.steps, inputs, frame)
+        : dueBeside(drawn.steps, at, current, frame.zone);
+      return scheduledFor === null ? null : { type: 'settle', at, scheduledFor, state: drawn.state };
+    }
+    case 'pause':
+    case 'resume':
+      return { type: drawn.type, at };
+    case 'edit':
+      return null;
+  }
+}
+
+/** The due instant so many steps from the latest due at or before `at`. */
+function dueBeside(steps: number, at: Instant, { schedules }: HistorySettings, zone: Zone): Instant | null {
+  const table = timetable(schedules, zone);
+  let due = table.previous(at + 1);
+  for (let i = 0; due && i < Math.abs(steps); i++) due = steps > 0 ? table.next(due.at) : table.previous(due.at);
+  return due?.at ?? null;
+}
+
+/** Probably an occurrence of a heartbeat: a period after an end, or after the creation. */
+function guessedBeat(steps: number, inputs: readonly Input[], { createdAt, gap }: Frame): Instant {
+  const ends = inputs.filter((input) => input.type === 'ping' && (input.kind === 'success' || input.kind === 'fail'));
+  return floorToSecond(ends.at(steps < 0 ? steps - 1 : -1)?.at ?? createdAt) + gap;
+}
+
+function keyText(
+  { steps, spelling }: Drawn<typeof keyChoice>,
+  at: Instant,
+  settings: HistorySettings,
+  zone: Zone,
+): string {
+  const due = dueBeside(steps, at, settings, zone) ?? at;
+  switch (spelling) {
+    case 'key':
+      return formatKey(due, zone);
+    case 'utc':
+      return formatInstant(due);
+    case 'local':
+      return formatLocal(zone.localAt(due));
+    case 'date':
+      return formatLocal(zone.localAt(due)).slice(0, 10);
+    case 'unix':
+      return String(due / SECOND);
+    case 'beside':
+      return formatInstant(due + SECOND);
+    case 'nonsense':
+      return 'yesterday';
+  }
+}

@@ -1,0 +1,183 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
+import { KEY, startApi, type TestApi } from './api.ts';
+
+type Operation = {
+  readonly operationId: string;
+  readonly responses: Record<
+    string,
+    { readonly description: string; readonly content?: Record<string, { schema: object }> }
+  >;
+};
+type Document = {
+  readonly openapi: string;
+  readonly paths: Record<string, Record<string, Operation>>;
+  readonly components: { readonly schemas: Record<string, object> };
+};
+
+let t: TestApi;
+let document: Document;
+/** `operation status` of everything that was answered and fits the document. */
+const seen = new Set<string>();
+
+beforeAll(async () => {
+  t = await startApi('2026-03-01T12:30:00Z');
+  document = (await t.call('GET', '/openapi.json', undefined, { Authorization: '' })).json;
+});
+afterAll(() => t.drop());
+
+/** All calls of the document: method, path, operation. */
+const operations = (): readonly [string, string, Operation][] =>
+  Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]): [string, string, Operation] => [method, path, operation]),
+  );
+
+/** The schema with every reference replaced by what it refers to. */
+function resolved(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(resolved);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const ref = (schema as { $ref?: string }).$ref;
+  if (ref !== undefined) return resolved(document.components.schemas[ref.split('/').at(-1) ?? '']);
+  return Object.fromEntries(Object.entries(schema).map(([name, value]) => [name, resolved(value)]));
+}
+
+/** Calls, and holds the answer against what the document says about it. */
+async function call(
+  id: string,
+  values: Record<string, string>,
+  options: { query?: string; body?: unknown; key?: string | null; api?: TestApi['api'] } = {},
+) {
+  const [method, path, operation] = operations().find(([, , { operationId }]) => operationId === id) ?? [];
+  if (!method || !path || !operation) throw new Error(`the document knows no ${id}`);
+  const target = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? 'x'));
+  const { query = '', body, key = KEY, api = t.api } = options;
+  const response = await api.request(target + query, {
+    method: method.toUpperCase(),
+    headers: { 'Content-Type': 'application/json', ...(key === null ? {} : { Authorization: `Bearer ${key}` }) },
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  });
+  const answer = operation.responses[String(response.status)];
+  expect(answer, `${id} answers ${response.status}, which the document does not know`).toBeDefined();
+  const [type, content] = Object.entries(answer?.content ?? {})[0] ?? [null, null];
+  const text = await response.text();
+  if (type === null) expect(text).toBe('');
+  else expect(response.headers.get('content-type')).toContain(type);
+  const json = type?.includes('json') ? JSON.parse(text) : text;
+  if (content) z.fromJSONSchema(resolved(content.schema) as never).parse(json);
+  seen.add(`${id} ${response.status}`);
+  return json;
+}
+
+test('the document is OpenAPI 3.1, needs no key, and every call in it is routed', async () => {
+  expect(document.openapi).toBe('3.1.0');
+  expect(operations().length).toBeGreaterThanOrEqual(19);
+  expect(new Set(operations().map(([, , { operationId }]) => operationId)).size).toBe(operations().length);
+});
+
+test('every call wants a key, and says so', async () => {
+  for (const [, , { operationId }] of operations()) await call(operationId, {}, { key: null });
+});
+
+test('jobs, occurrences, pings and preview answer as documented', async () => {
+  const body = {
+    schedules: [{ cron: '0 * * * *' }, { every: '2h' }],
+    zone: 'UTC',
+    missed_runs: 'catch_up',
+    grace: '10m',
+  };
+  const slug = 'documented';
+  await call('putJob', { slug }, { body });
+  await call('putJob', { slug }, { body: { ...body, tags: ['a'] } });
+  await call('putJob', { slug }, { body: {} });
+  await call('putJob', { slug }, { body: 'x'.repeat(300_000) });
+  await call('listJobs', {});
+  await call('listJobs', {}, { query: '?limit=none' });
+  await call('getJob', { slug });
+  await t.at('2026-03-01T14:20:00Z');
+  await t.ping(slug, 'start');
+  await t.ping(slug, 'success', {
+    exitCode: 0,
+    rid: '4b7a1d2e-8c3f-4a5b-9d6e-0f1a2b3c4d5e',
+    body: Buffer.from('hello'),
+    bodyBytes: 5,
+  });
+  await call('listOccurrences', { slug }, { query: '?until=2026-03-02T00:00:00Z' });
+  await call('listOccurrences', { slug }, { query: '?state=done' });
+  await call('listOccurrences', { slug: 'nobody' });
+  const key = '2026-03-01T13:00';
+  await call('getOccurrence', { slug, key });
+  await call('getOccurrence', { slug, key: 'then' });
+  await call('getOccurrence', { slug, key: '2026-03-01T13:30' });
+  await call('settleOccurrence', { slug, key }, { body: { state: 'on_time', note: 'by hand' } });
+  await call('settleOccurrence', { slug, key }, { body: { state: 'late' } });
+  await call('settleOccurrence', { slug, key: '2026-03-01T13:30' }, { body: { state: 'skipped' } });
+  await call('settleOccurrence', { slug, key }, { body: 'x'.repeat(300_000) });
+  const { pings } = (await call('listPings', { slug })) as { pings: { id: number }[] };
+  await call('listPings', { slug }, { query: '?cursor=x' });
+  await call('listPings', { slug: 'nobody' });
+  expect(await call('getPingBody', { slug, id: String(pings[0]?.id) })).toBe('hello');
+  await call('getPingBody', { slug, id: '0' });
+  await call('pauseJob', { slug });
+  await call('resumeJob', { slug });
+  await call('preview', {}, { query: '?cron=0+2+*+*+*&zone=Europe/Berlin' });
+  await call('preview', {}, { query: '?cron=0+2+*+*+*' });
+  await call('deleteJob', { slug });
+  for (const id of ['getJob', 'deleteJob', 'pauseJob', 'resumeJob']) await call(id, { slug });
+});
+
+test('incidents and channels answer as documented', async () => {
+  await t.at('2026-03-01T14:30:00Z');
+  await call(
+    'putJob',
+    { slug: 'broken' },
+    { body: { schedules: [{ cron: '0 * * * *' }], zone: 'UTC', missed_runs: 'skip' } },
+  );
+  await t.at('2026-03-01T15:10:00Z');
+  const { incidents } = (await call('listIncidents', {}, { query: '?state=open&job=broken' })) as {
+    incidents: { id: number; kind: string }[];
+  };
+  expect(incidents.map(({ kind }) => kind)).toEqual(['missing']);
+  await call('listIncidents', {}, { query: '?state=all' });
+  await call('getIncident', { id: String(incidents[0]?.id) });
+  await call('getIncident', { id: '0' });
+  const body = { kind: 'webhook', url: 'http://127.0.0.1:9/', secret: `whsec_${Buffer.alloc(32).toString('base64')}` };
+  await call('putChannel', { slug: 'ops' }, { body });
+  await call('putChannel', { slug: 'ops' }, { body: { ...body, operator: true } });
+  await call('putChannel', { slug: 'ops' }, { body: { kind: 'pigeon' } });
+  await call('putChannel', { slug: 'ops' }, { body: 'x'.repeat(300_000) });
+  await call('listChannels', {});
+  await call('listChannels', {}, { query: '?limit=0' });
+  await call('getChannel', { slug: 'ops' });
+  await call('testChannel', { slug: 'ops' });
+  await call('deleteChannel', { slug: 'ops' });
+  for (const id of ['getChannel', 'deleteChannel', 'testChannel']) await call(id, { slug: 'ops' });
+});
+
+test('with the database away every call is 503 with Retry-After', async () => {
+  const away = await startApi('2026-03-01T12:30:00Z');
+  await away.drop();
+  for (const [, , { operationId }] of operations()) await call(operationId, {}, { api: away.api });
+  const response = await away.api.request('/jobs', { headers: { Authorization: `Bearer ${KEY}` } });
+  expect(response.headers.get('retry-after')).toMatch(/^\d+$/);
+});
+
+test('every documented status has been seen', () => {
+  const documented = operations().flatMap(([, , { operationId, responses }]) =>
+    Object.keys(responses).map((status) => `${operationId} ${status}`),
+  );
+  expect(documented.filter((one) => !seen.has(one))).toEqual([]);
+  expect(t.logged).toEqual([]);
+});
+
+test('the page shows every call and shape, and runs nothing', async () => {
+  const response = await t.api.request('/docs');
+  const page = await response.text();
+  expect(response.status).toBe(200);
+  expect(response.headers.get('content-security-policy')).toMatch(/^default-src 'none'; style-src 'sha256-[^']+'; /);
+  expect(page).not.toMatch(/<script|javascript:|\son\w+=|https?:\/\//i);
+  for (const [method, path, { operationId }] of operations()) {
+    expect(page).toContain(`<h3 id="${operationId}"><code>${method.toUpperCase()} ${path}</code></h3>`);
+  }
+  for (const name of Object.keys(document.components.schemas)) expect(page).toContain(`id="shape-${name}"`);
+  expect(page).not.toContain('[object');
+});

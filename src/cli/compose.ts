@@ -9,6 +9,7 @@ import { createVersionCache, type VersionCache } from '../engine/working-set.ts'
 import type { Logger } from '../log.ts';
 import type { ChannelContext } from '../notify/channel.ts';
 import { createDispatcher, runDispatcher } from '../notify/dispatcher.ts';
+import { closeChannels } from '../notify/registry.ts';
 import type { Database } from '../store/database.ts';
 import { readSharedHealth, type SharedHealth } from '../store/health.ts';
 import { createPingKeys } from '../store/keys.ts';
@@ -129,6 +130,7 @@ function startLoops({ config, roles, database, clock, log }: Parts, { ingest, co
     async stopLoops() {
       loopsEnd.abort();
       await Promise.all(loops);
+      closeChannels(context);
     },
     async stopIngest() {
       ingestEnd.abort();

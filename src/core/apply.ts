@@ -154,12 +154,11 @@ function finish(ledger: Ledger, ping: Ping, run: Run, row: Row | null): void {
   Object.assign(run, { verdict, endedAt: ping.at, exitCode: ping.exitCode });
   run.durationMs = ping.durationMs ?? (run.startedAt === null ? null : Math.max(0, ping.at - run.startedAt));
   if (!row) return;
-  if (row.startedAt === null) changeRow(ledger, row, { startedAt: run.startedAt ?? startOf(ping) });
+  const begun = run.startedAt ?? (ping.durationMs === null ? null : ping.at - ping.durationMs);
+  if (row.startedAt === null && begun !== null) changeRow(ledger, row, { startedAt: begun });
   if (verdict === 'success') succeed(ledger, ping, run, row);
   else fail(ledger, ping, run, row, before === 'success');
 }
-
-const startOf = (ping: Ping): Instant => ping.at - Math.max(0, ping.durationMs ?? 0);
 
 function succeed(ledger: Ledger, ping: Ping, run: Run, row: Row): void {
   changeRow(ledger, row, { completions: row.completions + 1 });

@@ -112,10 +112,9 @@ export function createIngest(deps: IngestDeps): Ingest & { flush(): Promise<void
       const withBeat = beatDue;
       beatDue = false;
       const begun = deps.clock.monotonic();
-      const left = await commitBatch(deps, { replica, batch, rest: waiting, beat: withBeat });
-      const pings = batch.length - left.length;
+      const { left, committed } = await commitBatch(deps, { replica, batch, rest: waiting, beat: withBeat });
       waiting = [...left, ...waiting];
-      if (pings > 0 || withBeat) deps.vitals.beat({ pings, ms: deps.clock.monotonic() - begun });
+      if (committed !== null) deps.vitals.beat({ pings: committed, ms: deps.clock.monotonic() - begun });
       if (left.length > 0 && left.length === batch.length) await deps.clock.sleep(RETRY_DELAY_MS);
     }
   }
@@ -141,7 +140,8 @@ export function createIngest(deps: IngestDeps): Ingest & { flush(): Promise<void
     async run(signal) {
       while (!signal.aborted) {
         beatDue = true;
-        await flush().catch((error: unknown) => deps.log.error({ error }, 'a beat of ingest failed'));
+        // Not awaited: under load flushing never ends, and the next batch has to carry the next beat.
+        flush().catch((error: unknown) => deps.log.error({ error }, 'a beat of ingest failed'));
         await deps.clock.sleep(BEAT_MS, signal).catch(() => undefined);
       }
       await flush().catch(() => undefined);
@@ -158,8 +158,11 @@ type Batch = {
   readonly beat: boolean;
 };
 
-/** Commits a batch and answers it. Returns the pings whose jobs are locked by somebody else: they go in the next one. */
-async function commitBatch(deps: IngestDeps, batch: Batch): Promise<Waiting[]> {
+/** `left`: their jobs are locked by somebody else, so they go in the next batch. `committed` null: nothing could be. */
+type Committed = { readonly left: Waiting[]; readonly committed: number | null };
+
+/** Commits a batch and answers it. */
+async function commitBatch(deps: IngestDeps, batch: Batch): Promise<Committed> {
   let answers: Map<Waiting, PingAnswer>;
   try {
     answers = await deps.database.transaction((tx) => applyBatch(tx, deps, batch), { deadlineMs: DEADLINE_MS });
@@ -168,21 +171,22 @@ async function commitBatch(deps: IngestDeps, batch: Batch): Promise<Waiting[]> {
     if (batch.batch.length > 1 && !(error instanceof DatabaseUnavailable)) return commitOneByOne(deps, batch);
     for (const one of batch.batch) one.reject(error);
     if (batch.batch.length === 0) throw error;
-    return [];
+    return { left: [], committed: null };
   }
   for (const [one, answer] of answers) one.resolve(answer);
   const left = batch.batch.filter((one) => !answers.has(one));
   const now = deps.clock.monotonic();
   const tooLong = left.filter(({ incoming }) => now - incoming.arrivedMs > MAX_WAIT_MS);
   for (const one of tooLong) one.reject(new DatabaseUnavailable('the job is locked by another transaction'));
-  return left.filter((one) => !tooLong.includes(one));
+  return { left: left.filter((one) => !tooLong.includes(one)), committed: answers.size };
 }
 
 /** One ping that cannot be stored must not take its batch with it. */
-async function commitOneByOne(deps: IngestDeps, { batch, ...common }: Batch): Promise<Waiting[]> {
-  const left: Waiting[] = [];
-  for (const one of batch) left.push(...(await commitBatch(deps, { ...common, batch: [one] })));
-  return left;
+async function commitOneByOne(deps: IngestDeps, { batch, ...common }: Batch): Promise<Committed> {
+  const results: Committed[] = [];
+  for (const one of batch) results.push(await commitBatch(deps, { ...common, batch: [one] }));
+  const committed = results.reduce((sum, one) => sum + (one.committed ?? 0), 0);
+  return { left: results.flatMap(({ left }) => left), committed: committed > 0 ? committed : null };
 }
 
 async function applyBatch(tx: Tx, deps: IngestDeps, batch: Batch): Promise<Map<Waiting, PingAnswer>> {

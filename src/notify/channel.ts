@@ -60,7 +60,7 @@ export type Channel = {
 /** The stored settings of a channel: the fields of its kind. */
 export type Settings = Readonly<Record<string, string>>;
 
-export type ChannelField = {
+type ChannelField = {
   readonly name: string;
   readonly label: string;
   /** Never read back. */

@@ -81,7 +81,17 @@ function createPool(url: string) {
   };
   // maxRequeues 0: what is sent again, and when, is the outbox's decision alone. As many connections as the dispatcher
   // sends at once, so that nothing waits in a second queue here.
-  return createTransport({ pool: true, url, maxConnections: 20, maxRequeues: 0, idleTimeout: 30_000, ...timeouts });
+  const pool = createTransport({
+    pool: true,
+    url,
+    maxConnections: 20,
+    maxRequeues: 0,
+    idleTimeout: 30_000,
+    ...timeouts,
+  });
+  // An idle connection that breaks concerns no message; unheard, its error would end the process.
+  pool.on('error', () => undefined);
+  return pool;
 }
 
 function poolFor(context: ChannelContext, url: string): Pool {
@@ -152,7 +162,7 @@ type MailError = {
 };
 
 /** The text part: the first line says everything. */
-export function mailText({ headline, stories, more, link }: Wording): string {
+function mailText({ headline, stories, more, link }: Wording): string {
   const isAlone = stories.length === 1 && more === 0;
   const told = stories.map((story) => storyText(story, isAlone));
   // One line each: a list, without gaps.
@@ -179,7 +189,7 @@ function storyText({ title, facts, occurrences, output }: Story, isAlone: boolea
 }
 
 /** The HTML part: the same, readable without images, scripts or a style sheet. */
-export function mailHtml({ headline, stories, more, link }: Wording): string {
+function mailHtml({ headline, stories, more, link }: Wording): string {
   const isAlone = stories.length === 1 && more === 0;
   const rest = more > 0 ? `<p>${more} more are not shown.</p>` : '';
   const url = escapeHtml(link);

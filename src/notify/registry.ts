@@ -13,7 +13,7 @@ import { webhook } from './webhook.ts';
 export const channelKinds: ReadonlyMap<string, ChannelKind> = new Map(Object.entries({ slack, email, webhook }));
 
 /** A channel as PUT gives it. `operator` undefined: not said. */
-export type ChannelInput = {
+type ChannelInput = {
   readonly kind: string;
   readonly settings: Settings;
   readonly operator: boolean | undefined;

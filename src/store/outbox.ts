@@ -4,7 +4,7 @@ import type { Instant } from '../core/time.ts';
 import type { Tx } from './database.ts';
 
 /** A message leaves this long after the first row that waits for it. */
-export const GROUPING_MS = 5000;
+const GROUPING_MS = 5000;
 /** How long a sender may hold a message: three times what one attempt takes. */
 export const LEASE_MS = 30_000;
 /** How long a row is worth sending. */

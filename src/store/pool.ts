@@ -45,12 +45,15 @@ export class Pool {
 
   /** Takes a connection back after its transaction. A closed one is forgotten. */
   giveBack(connection: Connection): void {
-    if (connection.isClosed()) return this.#forget(connection);
-    if (this.#onDrained || performance.now() - connection.openedAt > LIFETIME_MS) return this.#retire(connection);
     const [next] = this.#waiters;
-    if (next) return next.take(connection);
-    connection.onClose(() => this.#forget(connection));
-    this.#idle.set(connection, setTimeout(() => this.#retire(connection), IDLE_MS).unref());
+    const isOld = performance.now() - connection.openedAt > LIFETIME_MS;
+    if (connection.isClosed()) this.#forget(connection);
+    else if (this.#onDrained || isOld) this.#retire(connection);
+    else if (next) next.take(connection);
+    else {
+      connection.onClose(() => this.#forget(connection));
+      this.#idle.set(connection, setTimeout(() => this.#retire(connection), IDLE_MS).unref());
+    }
   }
 
   /** Closes what is idle: one connection that stopped answering puts the others in doubt. */

@@ -40,9 +40,13 @@ export async function launchServer(launch: Launch): Promise<Server> {
     const outcome = await launchOnce(launch, port);
     if (typeof outcome !== 'string') return outcome;
     // Another process may take the port between the look and the start; a server killed a moment ago still has
-    // processes that notice it only now.
-    const passes = /Address already in use|could not create any TCP|shared memory block .* still in use/.test(outcome);
-    if (!passes || systemClock.monotonic() > until) throw new CannotStart(`PostgreSQL did not start: ${outcome}`);
+    // processes that notice it only now; and one that its service started just before it was killed appears only now.
+    const passes =
+      /Address already in use|could not create any TCP|shared memory block .* still in use|postmaster.pid" already exists/;
+    if (!passes.test(outcome) || systemClock.monotonic() > until) {
+      throw new CannotStart(`PostgreSQL did not start: ${outcome}`);
+    }
+    await stopLeftover(launch.folder, launch.log);
     await systemClock.sleep(10 * POLL_MS);
   }
 }
@@ -109,8 +113,9 @@ export async function stopLeftover(folder: string, log: Logger): Promise<boolean
   const { pid } = await readPidFile(folder);
   if (pid === null) return false;
   if (!(await isServerOf(pid, folder))) {
-    // Its process is gone, or the number belongs to another one by now: PostgreSQL itself would refuse to start.
-    await rm(join(folder, 'postmaster.pid'), { force: true });
+    // The number of a dead server belongs to another process by now: PostgreSQL itself would refuse to start.
+    if (kill(pid, 0) && (await readPidFile(folder)).pid === pid)
+      await rm(join(folder, 'postmaster.pid'), { force: true });
     return false;
   }
   log.info({ pid }, 'a database of an earlier service is still running: stopping it');

@@ -152,11 +152,20 @@ describe('the embedded server', () => {
     const { child, said } = await spawnService(folder);
     await query(said.url, 'create table notes as select 7 as n');
     const pid = await serverPid(folder);
-    process.kill(pid, 'SIGKILL');
     await killed(child);
+    process.kill(pid, 'SIGKILL');
     const next = await start(folder);
     expect(next.reused).toBe(false);
     expect(await query(next.url, 'select n from notes')).toEqual([{ n: 7 }]);
+  });
+
+  test('is found even when the service was killed while it started the server again', async () => {
+    const folder = freshFolder();
+    const { child, said } = await spawnService(folder);
+    await query(said.url, 'create table notes as select 7 as n');
+    process.kill(await serverPid(folder), 'SIGKILL');
+    await killed(child);
+    expect(await query((await start(folder)).url, 'select n from notes')).toEqual([{ n: 7 }]);
   });
 
   test('is not kept from starting by the number of a dead server that another process has now', async () => {

@@ -240,7 +240,7 @@ function historyOf(drawn: Plan, zones: Zones, crossings: boolean): History {
   let last = frame.createdAt;
   const timed = drawn.steps.map((step) => {
     const wished = instantOf(step.place, settings, frame, last);
-    last = afterWindows(Math.min(Math.max(wished, frame.createdAt), end));
+    last = afterWindows(within(wished, frame.createdAt, end));
     return { at: last, action: step.action };
   });
   timed.sort((a, b) => a.at - b.at);
@@ -260,6 +260,11 @@ function historyOf(drawn: Plan, zones: Zones, crossings: boolean): History {
   const until = Math.max(end, ...timed.map(({ at }) => at));
   const { createdAt } = frame;
   return { zone: drawn.moment.zone, createdAt, settings, inputs, windows, settleSeconds: drawn.settleSeconds, until };
+}
+
+/** What lies beyond the end comes round again from the creation on, so that inputs do not gather at the end. */
+function within(at: Instant, createdAt: Instant, end: Instant): Instant {
+  return at <= end ? Math.max(at, createdAt) : createdAt + ((at - createdAt) % (end - createdAt + 1));
 }
 
 function schedulesOf(pace: Pace, { picks, isHeartbeat, slower }: Plan['schedules']): readonly ScheduleSpec[] {

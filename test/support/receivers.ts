@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 
-export type ReceivedRequest = {
+type ReceivedRequest = {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
@@ -85,7 +85,7 @@ function listeners() {
   };
 }
 
-export type ReceivedMail = { readonly from: string; readonly to: readonly string[]; readonly raw: string };
+type ReceivedMail = { readonly from: string; readonly to: readonly string[]; readonly raw: string };
 export type SmtpReply = { readonly code: number; readonly text: string };
 
 /** A real SMTP receiver. `refuse` answers the next step of that name once; everything else is taken. */

@@ -95,6 +95,8 @@ class SlowLedger {
   #beat: Occurrence | null = null;
   #anchor: Instant = 0;
   #replaying = false;
+  /** Counts what was settled, opened, joined and ended. */
+  #changes = 0;
   #nextOf = new Map<Instant, Instant | null>();
 
   constructor(history: History, zone: Zone) {
@@ -144,16 +146,23 @@ class SlowLedger {
     return [...instants, ...instants.map((at) => this.#heardBy(at))];
   }
 
+  /** Every occurrence, oldest first, until nothing changes any more: the end of one incident may let another begin. */
   #judgeAll(): void {
-    if (this.#paused() && !this.#replaying) return;
-    for (const occurrence of [...this.#occurrences]) this.#judge(occurrence);
+    for (let before = -1; before !== this.#changes; ) {
+      before = this.#changes;
+      for (const occurrence of [...this.#occurrences]) {
+        if (!this.#paused() || this.#replaying) this.#judge(occurrence);
+        else if (this.#isDueInPause(occurrence)) this.#settle(occurrence, 'skipped', 'paused');
+      }
+    }
   }
 
   /** The rules of one occurrence as of now, in the order of R3. */
   #judge(o: Occurrence): void {
     const couldChange = o.state === 'open' || o.state === 'failed';
     if (o.state === 'open' && this.#isTouched(o)) {
-      if (this.#now >= this.#heardBy(Math.max(this.#deadline(o), this.#blindSettleEnd(o)))) this.#settle(o, 'unknown');
+      if (this.#now >= this.#heardBy(Math.max(this.#deadline(o), this.#blindSettleEnd(o))))
+        this.#settle(o, 'unknown', 'blind_window');
     } else if (o.state === 'open') {
       const startBy = this.#startBy(o);
       if (startBy !== null && this.#isPast(startBy) && !this.#isBegun(o)) this.#joinTrouble('not_started', o);
@@ -195,7 +204,7 @@ class SlowLedger {
     this.#nextOf.clear();
     this.#remove((o) => o.due > start && !o.recorded);
     for (const o of expected) {
-      if (!this.#occurrences.includes(o) || this.#isDueInPause(o)) continue;
+      if (!this.#occurrences.includes(o)) continue;
       const isDueToo = table?.previous(o.due + 1)?.at === o.due;
       if (!isDueToo) this.#settle(o, 'skipped', 'schedule_changed');
       else if (o.due > start) o.version = version;
@@ -363,6 +372,7 @@ class SlowLedger {
   // ---- Settling (R11 to R14, R22 to R25) ----------------------------------------------------------------------------
 
   #settle(o: Occurrence, state: Settled, reason: string | null = null, at: Instant = this.#now): void {
+    this.#changes++;
     o.state = state;
     o.reason = reason;
     o.recorded = true;
@@ -663,10 +673,6 @@ class SlowLedger {
     const pause = this.#pauses.at(-1);
     if (!pause || !this.#paused()) return;
     const at = this.#now;
-    for (const o of this.#occurrences) {
-      if (o.state === 'open' && o !== this.#beat && pause.from < o.due && o.due <= at)
-        this.#settle(o, 'skipped', 'paused');
-    }
     this.#replaying = true;
     this.#now = pause.from;
     this.advance(at);
@@ -687,9 +693,10 @@ class SlowLedger {
     return this.#pauses.some(({ from, until }) => from <= at && (until === null || at < until));
   }
 
-  /** Due in the pause that is not over yet: settled as paused at its end, unless a ping says otherwise. */
+  /** Open and due since the pause began; the heartbeat that was running then lives on. */
   #isDueInPause(o: Occurrence): boolean {
-    return this.#paused() && o.due > (this.#pauses.at(-1)?.from ?? 0) && o.due <= this.#now;
+    const from = this.#pauses.at(-1)?.from ?? 0;
+    return o.state === 'open' && o !== this.#beat && from < o.due && o.due <= this.#now;
   }
 
   #personSettles(scheduledFor: Instant, state: 'skipped' | 'on_time'): void {
@@ -717,6 +724,7 @@ class SlowLedger {
     if (this.#paused()) return;
     const open = this.#incidents.find((incident) => incident.kind === kind && incident.resolvedAt === null);
     if (open && isMember(open, o)) return;
+    this.#changes++;
     const before = ONE_AT_A_TIME.includes(kind) ? this.#leaveOthers(kind, o) : null;
     if (!open) {
       this.#open(kind, o, before);
@@ -732,17 +740,14 @@ class SlowLedger {
     }
   }
 
-  /** Takes it out of the incident it is in; answers the kind of one that is left empty so, which ends silently. */
+  /** Takes it out of the incident it is in and answers its kind; one that is left empty so ends silently. */
   #leaveOthers(kind: IncidentKind, o: Occurrence): IncidentKind | null {
-    let emptied: IncidentKind | null = null;
-    for (const incident of this.#incidents) {
-      if (incident.kind === kind || !ONE_AT_A_TIME.includes(incident.kind) || !isMember(incident, o)) continue;
-      for (const member of incident.members) if (member.occurrence === o) member.left = true;
-      if (incident.members.some(({ left }) => !left)) continue;
-      this.#resolve(incident, true);
-      emptied = incident.kind;
-    }
-    return emptied;
+    const others = this.#incidents.filter((other) => other.kind !== kind && ONE_AT_A_TIME.includes(other.kind));
+    const from = others.find((other) => isMember(other, o));
+    if (!from) return null;
+    for (const member of from.members) if (member.occurrence === o) member.left = true;
+    if (from.members.every(({ left }) => left)) this.#resolve(from, true);
+    return from.kind;
   }
 
   #open(kind: IncidentKind, o: Occurrence | null, before: IncidentKind | null): void {
@@ -762,6 +767,7 @@ class SlowLedger {
   }
 
   #resolve(incident: Incident, silent: boolean): void {
+    this.#changes++;
     incident.resolvedAt = this.#now;
     incident.silent = silent;
     if (!silent) incident.events.push({ type: 'resolved', at: this.#now, first: null, before: null });
@@ -783,8 +789,7 @@ class SlowLedger {
   #isInTrouble(kind: IncidentKind, o: Occurrence): boolean {
     if (kind === 'duplicate') return false;
     if (kind === 'not_started') return o.state === 'open' && !this.#isBegun(o);
-    if (kind === 'overrun' && o.state === 'open' && this.#hasOverrun(o)) return true;
-    return this.#stateOf(o) === 'overdue' || this.#isWanted(o);
+    return ['overdue', 'running'].includes(this.#stateOf(o)) || this.#isWanted(o);
   }
 
   #endedWell(o: Occurrence, kind: IncidentKind): boolean {
@@ -797,19 +802,16 @@ class SlowLedger {
   view(): LedgerView {
     const shown = this.#occurrences.filter(({ due, recorded }) => due <= this.#history.until || recorded);
     return {
-      occurrences: shown.map((o) => {
-        const isPausedNow = o.state === 'open' && this.#isDueInPause(o) && !this.#isRunning(o);
-        return {
-          scheduledFor: o.due,
-          state: isPausedNow ? 'skipped' : this.#stateOf(o),
-          reason: isPausedNow ? 'paused' : o.reason,
-          standsFor: o.standsFor,
-          completions: this.#successes(o),
-          completedAt: o.completedAt,
-          coveredBy: o.coveredBy,
-          wanted: !isPausedNow && this.#isWanted(o),
-        };
-      }),
+      occurrences: shown.map((o) => ({
+        scheduledFor: o.due,
+        state: this.#stateOf(o),
+        reason: o.reason,
+        standsFor: o.standsFor,
+        completions: this.#successes(o),
+        completedAt: o.completedAt,
+        coveredBy: o.coveredBy,
+        wanted: this.#isWanted(o),
+      })),
       pings: this.#heard.map(({ by, due }) => ({ matchedBy: by, scheduledFor: due })),
       incidents: this.#incidents
         .map(({ kind, openedAt, resolvedAt, silent, members, events }) => ({

@@ -748,11 +748,11 @@ const decisions: readonly Story[] = [
     ]),
     expect: {
       occurrences: [
-        row('10:00', 'on_time', { completions: 1 }),
+        row('10:00', 'skipped', { reason: 'paused', completions: 1 }),
         row('11:00', 'skipped', { reason: 'paused' }),
         row('12:00', 'overdue'),
       ],
-      pings: [matched('current', '10:00')],
+      pings: [matched('again', '10:00')],
       incidents: [incident('missing', ['12:00'], ['opened, 12:05, 12:00'])],
     },
   },

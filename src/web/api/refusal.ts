@@ -5,7 +5,8 @@ import { problem } from '../problem.ts';
 export function invalid(errors: readonly FieldError[]): Response {
   const [first] = errors;
   const rest = errors.length > 1 ? ` (and ${errors.length - 1} more: see errors)` : '';
-  const detail = first ? `${first.path}: ${first.message}${rest}` : 'the request cannot be read';
+  const said = first?.message.startsWith(first.path) ? first.message : `${first?.path}: ${first?.message}`;
+  const detail = first ? `${said}${rest}` : 'the request cannot be read';
   return problem(400, { type: 'validation', detail, errors });
 }
 

@@ -137,6 +137,27 @@ test('the API answers the same before and after a tick', async () => {
   });
 });
 
+test('every occurrence that is listed is found by its key and by its instant', async () => {
+  await t.at('2026-03-28T12:10:00Z');
+  const body = { ...HOURLY, zone: 'Europe/Berlin', schedules: [{ cron: '30 * * * *' }, { every: '50m' }] };
+  await t.call('PUT', '/jobs/keys', { ...body, missed_runs: 'catch_up' });
+  await t.at('2026-03-29T00:31:00Z');
+  await t.ping('keys', 'success');
+  await t.at('2026-03-29T04:00:00Z');
+  const { json } = await t.call('GET', '/jobs/keys/occurrences?until=2026-03-29T06:00:00Z&limit=500');
+  expect(json.occurrences.length).toBeGreaterThan(30);
+  for (const occurrence of json.occurrences) {
+    for (const spelling of [
+      occurrence.key,
+      occurrence.scheduled_for,
+      String(Date.parse(occurrence.scheduled_for) / 1000),
+    ]) {
+      const found = await t.call('GET', `/jobs/keys/occurrences/${encodeURIComponent(spelling)}`);
+      expect(found.json).toEqual(occurrence);
+    }
+  }
+});
+
 test('a person settles an occurrence by any spelling of its key', async () => {
   await t.at('2026-03-01T12:30:00Z');
   await t.call('PUT', '/jobs/person', { ...HOURLY, missed_runs: 'catch_up', zone: 'Europe/Berlin' });

@@ -130,7 +130,7 @@ function startLoops({ config, roles, database, clock, log }: Parts, { ingest, co
     async stopLoops() {
       loopsEnd.abort();
       await Promise.all(loops);
-      closeChannels(context);
+      await closeChannels(context);
     },
     async stopIngest() {
       ingestEnd.abort();

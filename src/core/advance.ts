@@ -38,11 +38,12 @@ type Case = {
   readonly coalesceAt: Instant | null;
 };
 
-function caseOf(ledger: Ledger, row: Row): Case {
+/** As of `t`: a blind window that begins at `t` or later is not there yet. */
+function caseOf(ledger: Ledger, row: Row, t: Instant): Case {
   const terms = rowTerms(ledger, row);
   const runs = runsOf(ledger, row);
   const deadline = deadlineOf(terms, runs);
-  const windows = touching(ledger, terms.opensAt, deadline);
+  const windows = touching(ledger, terms.opensAt, deadline).filter(({ after }) => after < t);
   const window = windows.reduce<Silence | null>((last, one) => (last && last.until > one.until ? last : one), null);
   const held = window && { until: window.until + ledger.settleMs, window };
   return { row, terms, runs, deadline, held, coalesceAt: coalesceInstant(ledger, row) };
@@ -73,7 +74,7 @@ export function judge(ledger: Ledger, row: Row, t: Instant): void {
 }
 
 function judgeOpen(ledger: Ledger, row: Row, t: Instant): void {
-  const matter = caseOf(ledger, row);
+  const matter = caseOf(ledger, row, t);
   if (matter.held && t >= Math.max(matter.held.until, actsAt(ledger, matter.deadline))) {
     settleUnknown(ledger, matter, t);
     return;
@@ -81,10 +82,8 @@ function judgeOpen(ledger: Ledger, row: Row, t: Instant): void {
   const state = openStateAt(ledger, matter, t);
   const wanted = state === 'overdue' && wantsOverdue(ledger);
   if (state !== row.state || wanted !== row.wanted) changeRow(ledger, row, { state, wanted });
-  if (!matter.held) {
-    joinTimed(ledger, matter, t);
-    if (settleByClock(ledger, matter, t)) return;
-  }
+  if (!matter.held) joinTimed(ledger, matter, t);
+  if (settleByClock(ledger, matter, t)) return;
   const checkAt = nextCheck(ledger, matter, t);
   if (checkAt !== row.checkAt) changeRow(ledger, row, { checkAt });
 }
@@ -96,29 +95,24 @@ const wantsOverdue = (ledger: Ledger): boolean =>
 function joinTimed(ledger: Ledger, { row, terms, runs, deadline }: Case, t: Instant): void {
   const inOne = incidentOf(ledger, row);
   const begun = row.startedAt !== null;
-  const pastDeadline = t >= actsAt(ledger, deadline);
-  if (inOne?.kind === 'not_started') {
-    if (begun && pastDeadline) join(ledger, row, 'late', t);
-    return;
-  }
-  if (inOne) return;
+  if (inOne && !(inOne.kind === 'not_started' && begun)) return;
   if (!begun && terms.startBy !== null && t >= actsAt(ledger, terms.startBy)) join(ledger, row, 'not_started', t);
   else if (timedLimits(terms, runs).some((limit) => t >= actsAt(ledger, limit))) join(ledger, row, 'overrun', t);
-  else if (pastDeadline) join(ledger, row, begun ? 'late' : 'missing', t);
+  else if (t >= actsAt(ledger, deadline)) join(ledger, row, begun ? 'late' : 'missing', t);
 }
 
 const windowEnd = ({ terms, deadline }: Case): Instant => Math.max(terms.usefulUntil, deadline);
 
-/** missed or coalesced, if their instant has come. */
+/** missed or coalesced, if their instant has come; in a blind window only a later completion settles it. */
 function settleByClock(ledger: Ledger, matter: Case, t: Instant): boolean {
-  const { row, coalesceAt } = matter;
-  if (t >= actsAt(ledger, windowEnd(matter))) {
+  const { row, coalesceAt, held } = matter;
+  if (!held && t >= actsAt(ledger, windowEnd(matter))) {
     changeRow(ledger, row, { state: 'missed', settledAt: t, wanted: false, checkAt: null });
     return true;
   }
   if (row.state === 'running') return false;
   const covered = ledger.settings.missedRuns === 'coalesce' && row.coveredBy !== null;
-  if (!covered && (coalesceAt === null || t < actsAt(ledger, coalesceAt))) return false;
+  if (!covered && (held || coalesceAt === null || t < actsAt(ledger, coalesceAt))) return false;
   changeRow(ledger, row, { state: 'coalesced', settledAt: t, wanted: false, checkAt: null });
   return true;
 }
@@ -212,17 +206,20 @@ function record(ledger: Ledger, due: Instant, at: Instant): void {
   if (!known) judge(ledger, row, at);
 }
 
-/** Under coalesce a completion covers every earlier one that nobody completed (rule 23). */
+/**
+ * A completion covers the earlier ones that nobody completed (rule 23): under coalesce every one, under another policy what
+ * was coalesced before.
+ */
 export function coverEarlier(ledger: Ledger, completed: Row, at: Instant): void {
-  if (ledger.settings.missedRuns !== 'coalesce') return;
-  ledger.covers.push(completed.scheduledFor);
-  while (ledger.nextUnrecorded !== null && ledger.nextUnrecorded < completed.scheduledFor) {
+  const coalesce = ledger.settings.missedRuns === 'coalesce';
+  ledger.covers.push({ by: completed.scheduledFor, failed: coalesce });
+  while (coalesce && ledger.nextUnrecorded !== null && ledger.nextUnrecorded < completed.scheduledFor) {
     rowAt(ledger, ledger.nextUnrecorded, at);
     ledger.nextUnrecorded = nextDue(ledger, ledger.nextUnrecorded);
   }
   for (const row of ledger.rows.values()) {
     if (row.scheduledFor >= completed.scheduledFor || row.coveredBy !== null) continue;
-    if (!isOpen(row.state) && row.state !== 'coalesced' && row.state !== 'failed') continue;
+    if (row.state !== 'coalesced' && !(coalesce && (isOpen(row.state) || row.state === 'failed'))) continue;
     changeRow(ledger, row, { coveredBy: completed.scheduledFor });
     if (row.state === 'failed') judgeWanted(ledger, row, at);
     else if (isOpen(row.state)) judge(ledger, row, at);

@@ -236,11 +236,22 @@ export function applySettings(ledger: Ledger, settings: Settings, at: Instant): 
   }
   // A check that the edit moved into the past acts now.
   recordDue(ledger, at, (due) => firstCheck(ledger, due) <= at);
-  for (const row of byDue(ledger)) {
-    judge(ledger, row, at);
+  if (settings.missedRuns === 'coalesce') coverByKnown(ledger, at);
+  // Twice: what an incident let go, as the edit took it out of trouble, may belong to another one now.
+  for (let round = 0; round < 2; round += 1) {
+    for (const row of byDue(ledger)) {
+      judge(ledger, row, at);
+      endIncidents(ledger, at);
+    }
     endIncidents(ledger, at);
   }
-  endIncidents(ledger, at);
+}
+
+/** A job that coalesces from now on: what was completed before covers what is older, in the order of completion. */
+function coverByKnown(ledger: Ledger, at: Instant): void {
+  const done = [...ledger.rows.values()].filter(({ state }) => isCompleted(state));
+  done.sort((a, b) => (a.settledAt ?? 0) - (b.settledAt ?? 0));
+  for (const row of done) coverEarlier(ledger, row, at);
 }
 
 const byDue = (ledger: Ledger): Row[] => [...ledger.rows.values()].sort((a, b) => a.scheduledFor - b.scheduledFor);

@@ -116,8 +116,8 @@ export type Ledger = {
   readonly members: { readonly incident: Incident; readonly scheduledFor: Instant; readonly moved: boolean }[];
   readonly events: LedgerEvent[];
   readonly unknown: { readonly scheduledFor: Instant; readonly at: Instant; readonly window: Silence }[];
-  /** Later completions, in order: every uncovered coalesced (and failed) row before one is covered by it. */
-  readonly covers: Instant[];
+  /** Completions, in order: every uncovered coalesced (or also failed) row before one is covered by it. */
+  readonly covers: { readonly by: Instant; readonly failed: boolean }[];
   newIds: number;
 };
 

@@ -80,11 +80,15 @@ function retryOf(ledger: Ledger, ping: Ping): Match | null {
 /** Named: 24 h. Unnamed: 2 minutes and half the gap between the neighbouring due instants; heartbeats have none. */
 function retryWindow(ledger: Ledger, ping: Ping): number {
   if (ping.rid !== null) return NAMED_RETRY_MS;
-  if (isHeartbeat(ledger)) return 0;
-  const before = latestInstant(ledger, ping.at);
-  const after = followingInstant(ledger, ping.at);
-  const gap = before === null || after === null ? Number.POSITIVE_INFINITY : after - before;
-  return Math.min(UNNAMED_RETRY_MS, gap / 2);
+  return isHeartbeat(ledger) ? 0 : Math.min(UNNAMED_RETRY_MS, gapAround(ledger, ping.at) / 2);
+}
+
+function gapAround(ledger: Ledger, at: Instant): number {
+  const { periodMs } = currentVersion(ledger);
+  if (periodMs !== null) return periodMs;
+  const before = latestInstant(ledger, at);
+  const after = followingInstant(ledger, at);
+  return before === null || after === null ? Number.POSITIVE_INFINITY : after - before;
 }
 
 /** A start that lost the race against the end of its own run. */
@@ -95,9 +99,8 @@ function reorderedStart(ledger: Ledger, ping: Ping): Run | null {
 }
 
 function reorderWindow(ledger: Ledger, ping: Ping, run: Run): number {
-  const { periodMs } = currentVersion(ledger);
-  if (ping.rid !== null) return isOutlived(ledger, run, ping) ? UNNAMED_RETRY_MS : NAMED_RETRY_MS;
-  return periodMs === null ? retryWindow(ledger, ping) : Math.min(UNNAMED_RETRY_MS, periodMs / 2);
+  if (ping.rid !== null && !isOutlived(ledger, run, ping)) return NAMED_RETRY_MS;
+  return Math.min(UNNAMED_RETRY_MS, gapAround(ledger, ping.at) / 2);
 }
 
 function latestUnnamed(ledger: Ledger, at: Instant, of?: Instant): Run | null {
@@ -217,6 +220,7 @@ function matchHeartbeat(ledger: Ledger, ping: Ping): Match {
   const open = openRow(ledger)?.scheduledFor ?? ledger.nextUnrecorded;
   const earlier =
     ping.kind === 'success' || ping.kind === 'fail' || open === null ? earlierOf(ledger, ping, open) : null;
+  if (ping.kind === 'log' && run && run.scheduledFor !== null) return { rule, scheduledFor: run.scheduledFor, run };
   if (earlier) return { rule: 'again', scheduledFor: earlier.scheduledFor, run };
   if (open === null) return { rule: 'off_schedule', scheduledFor: null, run };
   return { rule, scheduledFor: open, run };
@@ -234,10 +238,10 @@ function earlierOf(ledger: Ledger, ping: Ping, open: Instant | null): Row | null
   const second = floorToSecond(ping.at);
   const anchor = open === null ? Number.POSITIVE_INFINITY : anchorOf(ledger, open);
   if (second > anchor) return null;
-  const settled = [...ledger.rows.values()].filter((row) => row.settledAt !== null);
-  settled.sort((a, b) => a.scheduledFor - b.scheduledFor);
-  const then = settled.find((row) => floorToSecond(row.settledAt ?? 0) >= second);
-  return then ?? (second < anchor ? settled.at(-1) : null) ?? null;
+  const earlier = [...ledger.rows.keys()].filter((due) => due !== open).sort((a, b) => a - b);
+  const then = earlier.findLast((due) => anchorOf(ledger, due) < second);
+  const at = then ?? (second < anchor ? earlier[0] : undefined);
+  return at === undefined ? null : (ledger.rows.get(at) ?? null);
 }
 
 function anchorOf(ledger: Ledger, due: Instant): Instant {

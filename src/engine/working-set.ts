@@ -7,7 +7,7 @@ import type { Ledger, Version } from '../core/ledger.ts';
 import type { Run } from '../core/occurrence.ts';
 import type { Ping } from '../core/ping.ts';
 import { type ScheduleSpec, timetable } from '../core/schedule.ts';
-import { floorToSecond, type Instant } from '../core/time.ts';
+import { floorToSecond, type Instant, LAST_INSTANT } from '../core/time.ts';
 import type { Tx } from '../store/database.ts';
 import type { StoredVersion } from '../store/jobs.ts';
 import { type Loaded, type LockedJob, load, versionsOf, type Wish } from '../store/ledger.ts';
@@ -116,11 +116,16 @@ function wishOf(job: LockedJob, versions: readonly Version[], ahead: Ahead | und
   const pings = ahead?.pings ?? [];
   const keys = pings.flatMap(({ key }) => (key ? [key] : []));
   const spans = versions.flatMap(({ zone }) => keys.map((key: KeySpelling) => keyCandidates(key, zone)));
-  const heartbeat = versions.at(-1)?.periodMs !== null;
   const instants = pings.map(({ at }) => at);
+  // A heartbeat's earlier occurrence is found by its anchor, one period before it was due; its newest row may be open.
+  const periods = versions.flatMap(({ periodMs }) => (periodMs === null ? [] : [periodMs]));
+  const heartbeat = versions.at(-1)?.periodMs !== null;
+  const anchored = heartbeat
+    ? [LAST_INSTANT, ...instants.flatMap((at) => periods.map((period) => floorToSecond(at) + period - 1))]
+    : [];
   return {
     jobId: job.id,
-    around: [...new Set([...instants, ...(ahead?.named ?? [])])],
+    around: [...new Set([...instants, ...anchored, ...(ahead?.named ?? [])])],
     named: [
       ...(ahead?.named ?? []),
       ...(job.nextUnrecorded === null ? [] : [job.nextUnrecorded]),
@@ -128,8 +133,8 @@ function wishOf(job: LockedJob, versions: readonly Version[], ahead: Ahead | und
     ],
     days: spans.flatMap((span) => ('instants' in span ? [] : [span])),
     threads: [...new Set(pings.map(({ thread }) => thread))],
-    all: ahead?.all ?? false,
-    settledFrom: heartbeat ? floorToSecond(Math.min(...instants, Number.MAX_SAFE_INTEGER)) : null,
+    all: (ahead?.all ?? false) || heartbeat,
+    completed: ahead?.all ?? false,
     maxRuntimeMs: job.definition.maxRuntime === null ? null : job.definition.maxRuntime * 1000,
     withWells: job.openIncidents > 0,
   };

@@ -31,7 +31,8 @@ export async function beat(tx: Tx, replica: string, through: Instant): Promise<v
 export async function readHorizon(tx: Tx): Promise<Instant | null> {
   const [row] = await tx.sql<{ horizon: Instant | null }[]>`
     select min(through) as horizon from beats where through > ${tx.now - HEARD_MS}::timestamptz`;
-  return row?.horizon ?? null;
+  // After the clock went back, a beat from before lies in the future.
+  return row?.horizon == null ? null : Math.min(row.horizon, tx.now);
 }
 
 /** A replica that stops cleanly holds nobody back; of the ones that died, the newest beat stays as the last sign of life. */

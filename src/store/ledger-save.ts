@@ -174,13 +174,18 @@ async function saveCursors(tx: Tx, outcomes: readonly Outcome[]): Promise<void> 
     where c.job_id = n.job_id`;
 }
 
-/** The first later completion covers what nobody covered yet, loaded or not. */
+/** The first later completion covers what nobody covered yet, loaded or not; one statement for all jobs but the busiest. */
 async function saveCovers(tx: Tx, outcomes: readonly Outcome[]): Promise<void> {
-  for (const { jobId, ledger } of outcomes) {
-    for (const cover of ledger.covers) {
-      await tx.sql`
-        update occurrences set covered_by = ${cover}
-        where job_id = ${jobId} and scheduled_for < ${cover} and covered_by is null and state in ('coalesced', 'failed')`;
-    }
+  const rounds = Math.max(0, ...outcomes.map(({ ledger }) => ledger.covers.length));
+  for (let round = 0; round < rounds; round += 1) {
+    const covers = outcomes.flatMap(({ jobId, ledger }) => {
+      const cover = ledger.covers[round];
+      return cover ? [{ job: jobId, by: iso(cover.by), failed: cover.failed }] : [];
+    });
+    await tx.sql`
+      update occurrences o set covered_by = c.by
+      from jsonb_to_recordset(${JSON.stringify(covers)}::jsonb) c(job bigint, by timestamptz, failed boolean)
+      where o.job_id = c.job and o.scheduled_for < c.by and o.covered_by is null
+        and o.state in ('coalesced', 'failed') and (o.state = 'coalesced' or c.failed)`;
   }
 }

@@ -33,7 +33,7 @@ export async function lockJobs(tx: Tx, jobIds: readonly number[], wait: boolean)
       c.next_unrecorded as "nextUnrecorded", c.open_incidents as "openIncidents", c.deferred, c.failures,
       c.constant_rid as "constantRid"
     from cursors c join jobs j on j.id = c.job_id
-    where c.job_id = any(${sql.array([...jobIds], 20)}::bigint[])
+    where c.job_id = any(${jobIds as number[]}::bigint[])
     order by c.job_id
     for update of c ${wait ? sql`` : sql`skip locked`}`;
 }
@@ -42,7 +42,7 @@ export async function versionsOf(tx: Tx, jobIds: readonly number[]): Promise<(St
   if (jobIds.length === 0) return [];
   return tx.sql<(StoredVersion & { jobId: number })[]>`
     select job_id as "jobId", number, zone, schedules, starts_after as "startsAfter", ends_at as "endsAt"
-    from schedule_versions where job_id = any(${tx.sql.array([...jobIds], 20)}::bigint[])
+    from schedule_versions where job_id = any(${jobIds as number[]}::bigint[])
     order by job_id, number`;
 }
 
@@ -56,10 +56,10 @@ export type Wish = {
   /** Days named by keys, (after, until]. */
   readonly days: readonly { readonly after: Instant; readonly until: Instant }[];
   readonly threads: readonly string[];
-  /** Every open and every wanted row (edit, pause, resume). */
+  /** Every open, every wanted and every uncovered failed row (edit, pause, resume; heartbeats). */
   readonly all: boolean;
-  /** Heartbeats: the rows settled at or after this instant. */
-  readonly settledFrom: Instant | null;
+  /** Completed ones later than the oldest open one, the first 1,000 (edit to coalesce). */
+  readonly completed: boolean;
   readonly maxRuntimeMs: number | null;
   readonly withWells: boolean;
 };
@@ -144,7 +144,7 @@ function cutPending(pending: readonly StoredRow[]) {
 
 async function pendingRows(tx: Tx, jobIds: readonly number[]): Promise<StoredRow[]> {
   return tx.sql<StoredRow[]>`
-    select ${rowColumns(tx)} from unnest(${tx.sql.array([...jobIds], 20)}::bigint[]) j(id)
+    select ${rowColumns(tx)} from unnest(${jobIds as number[]}::bigint[]) j(id)
     cross join lateral (
       select * from occurrences p where p.job_id = j.id and p.check_at is not null
       order by p.check_at, p.scheduled_for limit ${PENDING_LIMIT + 1}) o
@@ -158,9 +158,7 @@ async function wishedRows(tx: Tx, wishes: readonly Wish[]): Promise<StoredRow[]>
     spans.map(({ after, until }) => ({ job: jobId, after: iso(after), until: iso(until) })),
   );
   const all = wishes.filter((wish) => wish.all).map(({ jobId }) => jobId);
-  const settled = wishes.flatMap(({ jobId, settledFrom }) =>
-    settledFrom === null ? [] : [{ job: jobId, at: iso(settledFrom) }],
-  );
+  const completed = wishes.filter((wish) => wish.completed).map(({ jobId }) => jobId);
   const { sql } = tx;
   const parts = [
     points.length > 0 &&
@@ -184,23 +182,24 @@ async function wishedRows(tx: Tx, wishes: readonly Wish[]): Promise<StoredRow[]>
     all.length > 0 &&
       sql<StoredRow[]>`
         select ${rowColumns(tx)} from occurrences o
-        where o.job_id = any(${sql.array(all, 20)}::bigint[])
+        where o.job_id = any(${all}::bigint[])
           and (o.state in ('expected', 'running', 'overdue') or o.wanted or (o.state = 'failed' and o.covered_by is null))`,
-    settled.length > 0 &&
+    completed.length > 0 &&
       sql<StoredRow[]>`
-        select ${rowColumns(tx)} from jsonb_to_recordset(${JSON.stringify(settled)}::jsonb) p(job bigint, at timestamptz)
+        select ${rowColumns(tx)} from unnest(${completed}::bigint[]) j(id)
         cross join lateral (
-          (select * from occurrences s where s.job_id = p.job and (s.settled_at >= p.at or s.settled_at is null)
-           order by s.scheduled_for limit 20)
-          union all
-          (select * from occurrences s where s.job_id = p.job order by s.scheduled_for desc limit 2)) o`,
+          select * from occurrences d where d.job_id = j.id and d.state in ('on_time', 'late', 'expired')
+            and d.scheduled_for > (
+              select min(w.scheduled_for) from occurrences w where w.job_id = j.id
+                and (w.state in ('expected', 'running', 'overdue') or w.wanted))
+          order by d.scheduled_for limit 1000) o`,
   ];
   return (await Promise.all(parts.filter((part) => part !== false))).flat();
 }
 
 async function verdictRows(tx: Tx, jobIds: readonly number[]): Promise<StoredRow[]> {
   return tx.sql<StoredRow[]>`
-    select ${rowColumns(tx)} from unnest(${tx.sql.array([...jobIds], 20)}::bigint[]) j(id)
+    select ${rowColumns(tx)} from unnest(${jobIds as number[]}::bigint[]) j(id)
     cross join lateral (
       select * from occurrences v where v.job_id = j.id
         and v.state in ('on_time', 'late', 'expired', 'failed', 'missed', 'coalesced')
@@ -225,13 +224,13 @@ async function openIncidents(tx: Tx, jobIds: readonly number[]): Promise<(Incide
     select job_id as "jobId", id, kind, opened_at as "openedAt", resolved_at as "resolvedAt", silent, events,
       last_told as "lastTold", last_run_at as "lastRunAt", occurrence_count as "occurrenceCount",
       troubled_count as "troubledCount", detail
-    from incidents where job_id = any(${tx.sql.array([...jobIds], 20)}::bigint[]) and resolved_at is null`;
+    from incidents where job_id = any(${jobIds as number[]}::bigint[]) and resolved_at is null`;
 }
 
 async function newestWells(tx: Tx, jobIds: readonly number[]): Promise<{ jobId: number; at: Instant }[]> {
   if (jobIds.length === 0) return [];
   return tx.sql<{ jobId: number; at: Instant }[]>`
-    select o.job_id as "jobId", o.scheduled_for as "at" from unnest(${tx.sql.array([...jobIds], 20)}::bigint[]) j(id)
+    select o.job_id as "jobId", o.scheduled_for as "at" from unnest(${jobIds as number[]}::bigint[]) j(id)
     cross join lateral (
       select job_id, scheduled_for from occurrences w where w.job_id = j.id and w.state in ('on_time', 'late')
       order by w.scheduled_for desc limit ${WELLS}) o`;
@@ -240,7 +239,7 @@ async function newestWells(tx: Tx, jobIds: readonly number[]): Promise<{ jobId: 
 async function pausesWithoutRows(tx: Tx, jobIds: readonly number[]) {
   return tx.sql<{ jobId: number; after: Instant; until: Instant }[]>`
     select p.job_id as "jobId", p.after, p.until from pauses p join cursors c on c.job_id = p.job_id
-    where p.job_id = any(${tx.sql.array([...jobIds], 20)}::bigint[])
+    where p.job_id = any(${jobIds as number[]}::bigint[])
       and p.until is not null and (c.next_unrecorded <= p.until or p.until > ${tx.now - 32 * 86_400_000}::timestamptz)`;
 }
 
@@ -266,7 +265,7 @@ async function readRuns(tx: Tx, wishes: readonly Wish[], rows: readonly StoredRo
       join runs r on r.job_id = w.job and r.ended_at is null and r.started_at > w.since`,
     ids.size > 0 &&
       sql<(Run & { jobId: number })[]>`
-        select ${runColumns(tx)} from runs r where r.id = any(${sql.array([...ids], 20)}::bigint[])`,
+        select ${runColumns(tx)} from runs r where r.id = any(${[...ids]}::bigint[])`,
     open.length > 0 &&
       sql<(Run & { jobId: number })[]>`
         select ${runColumns(tx)}

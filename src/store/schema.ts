@@ -151,6 +151,7 @@ export const occurrences = pgTable(
     index('occurrences_uncovered')
       .on(t.jobId, t.scheduledFor)
       .where(sql`${t.coveredBy} is null and ${t.state} in ('coalesced', 'failed')`),
+    index('occurrences_open').on(t.jobId, t.scheduledFor).where(sql`${t.state} in ('expected', 'running', 'overdue')`),
     index('occurrences_settled')
       .on(t.jobId, t.scheduledFor)
       .where(sql`${t.state} in ('on_time', 'late', 'expired', 'failed', 'missed', 'coalesced')`),

@@ -423,16 +423,33 @@ describe('a database that is away', () => {
     expect(new Set([...pids, ...runs]).size).toBe(6);
   });
 
+  test('just as a transaction begins on an idle connection is passed over: nothing had been done yet', async () => {
+    const proxy = await startProxy(testDatabase.url);
+    const database = open({ max: 1 }, proxy.url);
+    await database.transaction(pidOf);
+    proxy.cutOnceAt('begin isolation');
+    let runs = 0;
+    await database.transaction(async (tx) => {
+      runs += 1;
+      await add(tx, 'once');
+    });
+    expect([runs, proxy.connections(), await words()]).toEqual([1, 2, ['once']]);
+    await database.close();
+    await proxy.close();
+  });
+
   test('without saying so does not hold a transaction beyond its deadline (STO-002)', async () => {
     const proxy = await startProxy(testDatabase.url);
     const database = open({ max: 1 }, proxy.url);
+    let hanging: unknown;
     let later: unknown;
     const start = performance.now();
     const hung = database.transaction(
       async (tx) => {
         await add(tx, 'one');
         proxy.goSilent();
-        await add(tx, 'two').catch(async () => {
+        await add(tx, 'two').catch(async (error: unknown) => {
+          hanging = error;
           later = await add(tx, 'three').catch((error: unknown) => error);
         });
       },
@@ -444,7 +461,7 @@ describe('a database that is away', () => {
     await database.transaction((tx) => add(tx, 'four'));
     expect(proxy.connections()).toBe(2);
     await until(() => later !== undefined);
-    expect(later).toEqual(unavailable);
+    expect([hanging, later]).toEqual([unavailable, unavailable]);
     await proxy.close();
     await until(async () => (await words()).length === 1);
     expect(await words()).toEqual(['four']);
@@ -463,7 +480,7 @@ describe('a database that is away', () => {
   test('during the commit leaves the outcome open, and says so', async () => {
     const proxy = await startProxy(testDatabase.url);
     const database = open({ max: 1 }, proxy.url);
-    proxy.cutAt('commit\0');
+    proxy.cutOnceAt('commit\0');
     const cut = database.transaction((tx) => add(tx, 'maybe'));
     await expect(cut).rejects.toMatchObject({ name: 'DatabaseUnavailable', mayHaveCommitted: true });
     await proxy.close();

@@ -7,8 +7,8 @@ export type Proxy = {
   readonly connections: () => number;
   /** From now on nothing passes on the open connections, in either direction, and nobody is told. */
   goSilent(): void;
-  /** Cuts a connection when the client says these words, which the server never hears. */
-  cutAt(words: string): void;
+  /** Cuts the connection on which the client says these words next; the server never hears them. */
+  cutOnceAt(words: string): void;
   close(): Promise<void>;
 };
 
@@ -21,7 +21,10 @@ export async function startProxy(target: string, ownPort = 0): Promise<Proxy> {
     pairs.push(pair);
     client.on('data', (chunk) => {
       if (pair.isSilent) return;
-      if (cut !== null && chunk.includes(cut)) return void client.destroy();
+      if (cut !== null && chunk.includes(cut)) {
+        cut = null;
+        return void client.destroy();
+      }
       pair.server.write(chunk);
     });
     pair.server.on('data', (chunk) => void (pair.isSilent || client.write(chunk)));
@@ -43,7 +46,7 @@ export async function startProxy(target: string, ownPort = 0): Promise<Proxy> {
     goSilent: () => {
       for (const pair of pairs) pair.isSilent = true;
     },
-    cutAt: (words) => {
+    cutOnceAt: (words) => {
       cut = words;
     },
     async close() {

@@ -153,6 +153,7 @@ class SlowLedger {
       for (const occurrence of [...this.#occurrences]) {
         if (!this.#paused() || this.#replaying) this.#judge(occurrence);
         else if (this.#isDueInPause(occurrence)) this.#settle(occurrence, 'skipped', 'paused');
+        this.#cover(occurrence);
       }
     }
   }
@@ -176,10 +177,13 @@ class SlowLedger {
       const nextGraceEnded = at !== null && this.#isPast(at) && !this.#isTouched(o);
       if (nextGraceEnded || this.#firstLaterCompletion(o) !== null) this.#settle(o, 'coalesced');
     }
-    if (o.coveredBy === null && (o.state === 'coalesced' || this.#isFailedUnderCoalesce(o))) {
-      o.coveredBy = this.#firstLaterCompletion(o)?.due ?? null;
-    }
     if (couldChange && o.recorded) this.#endIncidents();
+  }
+
+  /** R23: `covered_by` is the first later completion to arrive. */
+  #cover(o: Occurrence): void {
+    const isCoverable = o.state === 'coalesced' || (o.state === 'failed' && this.#settings.missedRuns === 'coalesce');
+    if (isCoverable && o.coveredBy === null) o.coveredBy = this.#firstLaterCompletion(o)?.due ?? null;
   }
 
   /** R27: a check instant inside a short gap between beats acts 60 s after its end. */
@@ -409,10 +413,12 @@ class SlowLedger {
   #applyFailure(o: Occurrence, run: Run, at: Instant): void {
     if (o.state === 'skipped') return;
     if (COMPLETED.includes(o.state)) {
-      const completing = o.completedBy;
-      const isLastUnnamedWord =
-        completing?.rid === null && run.rid === null && o.completedAt !== null && at >= o.completedAt;
-      if (completing === null || (completing !== run && !isLastUnnamedWord)) return;
+      const [completing, completedAt] = [o.completedBy, o.completedAt];
+      if (completing === null || completedAt === null) return;
+      // Of a heartbeat only in the very second: any later end has an occurrence of its own.
+      const isInTime = this.#period() === null || floorToSecond(at) === floorToSecond(completedAt);
+      const isLastUnnamedWord = completing.rid === null && run.rid === null && at >= completedAt && isInTime;
+      if (completing !== run && !isLastUnnamedWord) return;
       completing.overturned = completing !== run;
       o.completedBy = null;
       o.completedAt = null;
@@ -431,10 +437,6 @@ class SlowLedger {
     const arrived = later.filter(({ completion }) => (completion?.arrival ?? 0) <= this.#now);
     arrived.sort((a, b) => (a.completion?.order ?? 0) - (b.completion?.order ?? 0));
     return arrived[0] ?? null;
-  }
-
-  #isFailedUnderCoalesce(o: Occurrence): boolean {
-    return o.state === 'failed' && this.#settings.missedRuns === 'coalesce';
   }
 
   #isWanted(o: Occurrence): boolean {
@@ -621,16 +623,20 @@ class SlowLedger {
   #matchHeartbeat(ping: PingInput, at: Instant): Matched {
     const isEnd = ping.kind === 'success' || ping.kind === 'fail';
     const known = this.#knownRun(ping, at, () => true);
-    const run = isEnd && known && known.ends.length > 0 ? null : known;
-    const newest = this.#occurrences.findLast(({ version, recorded }) => version.table === null && recorded) ?? null;
-    if (isEnd && this.#beat && floorToSecond(at) <= this.#anchor) {
-      const openThen = this.#openThen(at);
-      const isSecondOfCreation = !openThen && floorToSecond(at) === this.#anchor;
-      if (!isSecondOfCreation) return { by: 'again', occurrence: openThen ?? newest, run };
-    }
+    const isStartOfEnded = ping.kind === 'start' && known?.start === null;
+    const run = known && (known.ends.length === 0 || isStartOfEnded) ? known : null;
     if (run && !isEnd) return { by: run.rid === null ? 'running' : 'rid', occurrence: run.occurrence, run };
-    if (!this.#beat) return { by: 'again', occurrence: newest, run };
-    return { by: run ? (run.rid === null ? 'running' : 'rid') : 'current', occurrence: this.#beat, run };
+
+    const openThen = isEnd ? this.#openThen(at) : null;
+    // In the second of the creation nothing was settled yet: that ping counts as any later one.
+    const isOfAnEarlier = floorToSecond(at) < this.#anchor || (floorToSecond(at) === this.#anchor && openThen !== null);
+    if (this.#beat && !(isEnd && isOfAnEarlier)) {
+      return { by: run ? (run.rid === null ? 'running' : 'rid') : 'current', occurrence: this.#beat, run };
+    }
+    const newest =
+      this.#occurrences.findLast(({ version, state }) => version.table === null && state !== 'open') ?? null;
+    const occurrence = openThen ?? newest;
+    return { by: occurrence ? 'again' : 'off_schedule', occurrence, run };
   }
 
   /** The heartbeat occurrence that was open at `at`: the first one settled in or after its second. */

@@ -3,10 +3,11 @@ import { problem } from '../problem.ts';
 
 /** 400: everything that is wrong with what was sent, at once. */
 export function invalid(errors: readonly FieldError[]): Response {
-  const [first] = errors;
-  const rest = errors.length > 1 ? ` (and ${errors.length - 1} more: see errors)` : '';
-  const said = first?.message.startsWith(first.path) ? first.message : `${first?.path}: ${first?.message}`;
-  const detail = first ? `${said}${rest}` : 'the request cannot be read';
+  const [first, ...others] = errors.map(({ path, message }) =>
+    message.startsWith(path) ? message : `${path}: ${message}`,
+  );
+  const rest = others.length > 0 ? ` (and ${others.length} more: see errors)` : '';
+  const detail = first === undefined ? 'the request cannot be read' : first + rest;
   return problem(400, { type: 'validation', detail, errors });
 }
 

@@ -1,0 +1,236 @@
+import type { Clock } from '../../src/clock.ts';
+import type { JobDefinition } from '../../src/core/definition.ts';
+import { formatInstant, type Instant } from '../../src/core/time.ts';
+import { createCatchUp } from '../../src/engine/catch-up.ts';
+import { createChanges } from '../../src/engine/changes.ts';
+import { createEvaluator } from '../../src/engine/evaluator.ts';
+import { createIngest, type IncomingPing } from '../../src/engine/ingest.ts';
+import { createVersionCache } from '../../src/engine/working-set.ts';
+import { createLog } from '../../src/log.ts';
+import { beat } from '../../src/store/beats.ts';
+import { upsertChannel } from '../../src/store/channels.ts';
+import { connect, type Tx } from '../../src/store/database.ts';
+import { projects } from '../../src/store/schema.ts';
+import { createVitals } from '../../src/vitals.ts';
+import type { Zones } from '../../src/zones.ts';
+import { createTestDatabase, type ManualClock, manualClock } from './database.ts';
+import type { History, HistorySettings, Input } from './history.ts';
+
+/** A job of the service and what happens to it; `channels` as in its definition. */
+export type PlayedJob = {
+  readonly slug: string;
+  readonly history: History;
+  readonly channels: readonly string[] | null;
+};
+
+export type Service = Awaited<ReturnType<typeof startService>>;
+
+type PingInput = Extract<Input, { type: 'ping' }>;
+
+/** The beats of replicas that hear everything, whose pings the two of this test take. */
+const BEATS = ['00000000-0000-4000-8000-0000000000b1', '00000000-0000-4000-8000-0000000000b2'];
+
+/** Monotonic time stands still: a ping's instant is the manual clock's. A retry goes on as soon as others had a turn. */
+const standingClock: Clock = {
+  monotonic: () => 0,
+  sleep: () => new Promise((resolve) => setImmediate(resolve)),
+};
+
+/** The whole engine, twice, over one real database on a manual clock: two ingests and two evaluators, a pool each. */
+export async function startService(zones: Zones, { settleMs, start }: { settleMs: number; start: Instant }) {
+  const clock = manualClock(start);
+  const db = await createTestDatabase({ now: clock.now });
+  const pools = [connect(db.url, { now: clock.now, max: 5 }), connect(db.url, { now: clock.now, max: 5 })];
+  const failures: string[] = [];
+  const log = createLog('error', { destination: { write: (line) => void failures.push(line) } });
+  const replicas = pools.map((database) => {
+    const vitals = createVitals(standingClock.monotonic);
+    const deps = { database, clock: standingClock, versions: createVersionCache(zones), zones, settleMs, vitals, log };
+    return { ingest: createIngest(deps), evaluator: createEvaluator(deps), changes: createChanges(deps), deps };
+  });
+  const [first, second] = replicas;
+  if (!first || !second) throw new Error('two replicas');
+  const run = <T>(work: (tx: Tx) => Promise<T>) => db.database.transaction(work, { deadlineMs: 60_000 });
+  const projectId = await run(async (tx) => {
+    const [project] = await tx.db
+      .insert(projects)
+      .values({ slug: 'year', name: 'Year', createdAt: tx.now })
+      .returning({ id: projects.id });
+    const id = project?.id ?? 0;
+    for (const slug of ['ops', 'team']) {
+      const settings = { url: `https://example.org/${slug}`, secret: 'whsec_AAAA' };
+      await upsertChannel(tx, { projectId: id, slug, kind: 'webhook', settings, operator: undefined });
+    }
+    return id;
+  });
+
+  const uuids = new Map<string, string>();
+  const changesOf = (n: number) => (n % 2 === 0 ? first : second).changes;
+
+  return {
+    clock,
+    failures,
+    projectId,
+    run,
+    deps: first.deps,
+    catchUp: createCatchUp(first.deps),
+
+    async create({ slug, history, channels }: PlayedJob): Promise<void> {
+      const definition = definitionOf(slug, history.zone, history.settings, channels);
+      await first.changes.putJob(projectId, slug, definition, 'test');
+      const [row] = await run((tx) => tx.sql<{ uuid: string }[]>`select uuid from jobs where slug = ${slug}`);
+      uuids.set(slug, row?.uuid ?? '');
+    },
+
+    /** Everything that reached the service up to now has been flushed. */
+    beat: () =>
+      run(async (tx) => {
+        for (const replica of BEATS) await beat(tx, replica, tx.now);
+      }),
+
+    /** The first beat after a silence: it is seen and recorded. */
+    wake: () => first.ingest.flush(),
+
+    /** Both evaluators at once. */
+    tick: () => Promise.all(replicas.map(({ evaluator }) => evaluator.tick())),
+
+    /** Inputs of one job at one instant: pings that follow each other come at once, through both ingests. */
+    async apply({ slug, history, channels }: PlayedJob, inputs: readonly Input[]): Promise<void> {
+      let flying: Promise<unknown>[] = [];
+      for (const [i, input] of inputs.entries()) {
+        if (input.type === 'ping') {
+          const { ingest } = (i + slug.length) % 2 === 0 ? first : second;
+          flying.push(ingest.submit(incomingPing(uuids.get(slug) ?? '', input)));
+          continue;
+        }
+        await Promise.all(flying);
+        flying = [];
+        const changes = changesOf(i + slug.length);
+        if (input.type === 'edit') {
+          await changes.putJob(projectId, slug, definitionOf(slug, history.zone, input.settings, channels), 'test');
+        } else if (input.type === 'settle') {
+          const { scheduledFor, state } = input;
+          await changes.settle(projectId, slug, scheduledFor, { state, note: 'said so' }, 'test');
+        } else await changes[input.type === 'pause' ? 'pauseJob' : 'resumeJob'](projectId, slug, 'test');
+      }
+      await Promise.all(flying);
+    },
+
+    /** Forgets every job, beat and window: another history may begin, at any instant. */
+    forget: () =>
+      run(async (tx) => {
+        await tx.sql`delete from jobs`;
+        await tx.sql`delete from beats`;
+        await tx.sql`delete from blind_windows`;
+        await tx.sql`delete from notices`;
+      }),
+
+    async stop(): Promise<void> {
+      for (const pool of pools) await pool.close();
+      await db.drop();
+    },
+  };
+}
+
+export function definitionOf(
+  slug: string,
+  zone: string,
+  settings: HistorySettings,
+  channels: readonly string[] | null,
+): JobDefinition {
+  return { ...settings, name: slug, description: '', tags: [], zone, missedRunsReason: '', channels };
+}
+
+/** Run ids of histories are short words; the door takes UUIDs only. */
+export function uuidOf(rid: string): string {
+  return `00000000-0000-4000-8000-${Buffer.from(rid.slice(-6)).toString('hex').padStart(12, '0')}`;
+}
+
+function incomingPing(uuid: string, { kind, exitCode, rid, source, body, occ, ownAt }: PingInput): IncomingPing {
+  const bytes = new TextEncoder().encode(body);
+  return {
+    target: { uuid },
+    kind,
+    exitCode,
+    rid: rid === null ? null : uuidOf(rid),
+    occ,
+    at: ownAt === null ? null : formatInstant(ownAt),
+    dur: null,
+    flaw: null,
+    body: bytes,
+    bodyBytes: bytes.length,
+    truncated: false,
+    source,
+    userAgent: 'curl/8',
+    method: 'POST',
+    arrivedMs: 0,
+  };
+}
+
+/** When the evaluators look: at these instants, and at each step for which `atStep` says so. */
+export type Ticks = { readonly at: readonly Instant[]; readonly atStep: (step: number, now: Instant) => boolean };
+
+/**
+ * Plays the histories on one clock, from instant to instant: what arrives at one instant arrives together. All of them
+ * share their windows. Ends with the clock at `until` and no tick there.
+ */
+export async function play(
+  service: Service,
+  jobs: readonly PlayedJob[],
+  { windows, until, ticks, onStep }: Pick<History, 'windows' | 'until'> & { ticks: Ticks; onStep?: (now: Instant) => void },
+): Promise<void> {
+  const { clock } = service;
+  const agenda = agendaOf(jobs, windows, until, ticks.at);
+  let step = 0;
+  for (const now of [...agenda.keys()].sort((a, b) => a - b)) {
+    onStep?.(now);
+    clock.set(now);
+    const inside = windows.some(({ after, until: end }) => after < now && now < end);
+    if (windows.some(({ until: end }) => end === now)) await service.wake();
+    if (!inside) await service.beat();
+    const { created, inputs } = agenda.get(now) ?? { created: [], inputs: new Map<PlayedJob, Input[]>() };
+    for (const job of created) await service.create(job);
+    const applied = [...inputs].map(([job, list]) => service.apply(job, list));
+    const ticking = ticks.at.includes(now) || ticks.atStep(step, now);
+    // Half of the time the evaluators race with what arrives.
+    if (step % 2 === 0) await Promise.all(applied);
+    await Promise.all([...applied, ...(ticking ? [service.tick()] : [])]);
+    step += 1;
+  }
+}
+
+type Agenda = Map<Instant, { readonly created: PlayedJob[]; readonly inputs: Map<PlayedJob, Input[]> }>;
+
+function agendaOf(
+  jobs: readonly PlayedJob[],
+  windows: History['windows'],
+  until: Instant,
+  ticks: readonly Instant[],
+): Agenda {
+  const agenda: Agenda = new Map();
+  const at = (instant: Instant) => {
+    const known = agenda.get(instant);
+    if (known) return known;
+    const fresh = { created: [], inputs: new Map<PlayedJob, Input[]>() };
+    agenda.set(instant, fresh);
+    return fresh;
+  };
+  for (const instant of [...windows.flatMap(({ after, until: end }) => [after, end]), ...ticks, until]) at(instant);
+  for (const job of jobs) {
+    at(job.history.createdAt).created.push(job);
+    for (const input of job.history.inputs) {
+      const { inputs } = at(input.at);
+      inputs.set(job, [...(inputs.get(job) ?? []), input]);
+    }
+  }
+  return agenda;
+}
+
+/** Lets the evaluators look until nothing is due any more. */
+export async function settleDown(service: Service, now: Instant): Promise<void> {
+  service.clock.set(now);
+  await service.beat();
+  await service.tick();
+  await service.tick();
+}
+

@@ -259,7 +259,7 @@ CREATE UNIQUE INDEX "incidents_open" ON "incidents" USING btree ("job_id","kind"
 CREATE INDEX "incidents_job" ON "incidents" USING btree ("job_id","id");--> statement-breakpoint
 CREATE INDEX "occurrences_check" ON "occurrences" USING btree ("job_id","check_at","scheduled_for") WHERE "occurrences"."check_at" is not null;--> statement-breakpoint
 CREATE INDEX "occurrences_wanted" ON "occurrences" USING btree ("job_id","scheduled_for") WHERE "occurrences"."wanted";--> statement-breakpoint
-CREATE INDEX "occurrences_uncovered" ON "occurrences" USING btree ("job_id","scheduled_for") WHERE "occurrences"."covered_by" is null and "occurrences"."state" in ('coalesced', 'failed');--> statement-breakpoint
+CREATE INDEX "occurrences_uncovered" ON "occurrences" USING btree ("job_id","scheduled_for") WHERE "occurrences"."covered_by" is null and "occurrences"."state" in ('coalesced', 'failed', 'missed', 'unknown');--> statement-breakpoint
 CREATE INDEX "occurrences_open" ON "occurrences" USING btree ("job_id","scheduled_for") WHERE "occurrences"."state" in ('expected', 'running', 'overdue');--> statement-breakpoint
 CREATE INDEX "occurrences_settled" ON "occurrences" USING btree ("job_id","scheduled_for") WHERE "occurrences"."state" in ('on_time', 'late', 'expired', 'failed', 'missed', 'coalesced');--> statement-breakpoint
 CREATE INDEX "occurrences_well" ON "occurrences" USING btree ("job_id","scheduled_for") WHERE "occurrences"."state" in ('on_time', 'late');--> statement-breakpoint

@@ -44,7 +44,11 @@ function caseOf(ledger: Ledger, row: Row, t: Instant): Case {
   const runs = runsOf(ledger, row);
   const deadline = deadlineOf(terms, runs);
   const windows = touching(ledger, terms.opensAt, deadline).filter(({ after }) => after < t);
-  const window = windows.reduce<Silence | null>((last, one) => (last && last.until > one.until ? last : one), null);
+  const told = incidentOf(ledger, row);
+  const window = (told && told.kind !== 'not_started' ? [] : windows).reduce<Silence | null>(
+    (last, one) => (last && last.until > one.until ? last : one),
+    null,
+  );
   const held = window && { until: window.until + ledger.settleMs, window };
   return { row, terms, runs, deadline, held, coalesceAt: coalesceInstant(ledger, row) };
 }
@@ -125,11 +129,10 @@ function settleUnknown(ledger: Ledger, { row, held }: Case, t: Instant): void {
 
 function nextCheck(ledger: Ledger, matter: Case, t: Instant): Instant | null {
   const { terms, runs, deadline, held, coalesceAt } = matter;
-  const candidates = held
-    ? [Math.max(held.until, actsAt(ledger, deadline))]
-    : [terms.startBy, deadline, windowEnd(matter), coalesceAt, ...timedLimits(terms, runs)].map((at) =>
-        at === null ? Number.POSITIVE_INFINITY : actsAt(ledger, at),
-      );
+  const limits = timedLimits(terms, runs);
+  const checks = held ? limits : [terms.startBy, deadline, windowEnd(matter), coalesceAt, ...limits];
+  const candidates = checks.flatMap((at) => (at === null ? [] : [actsAt(ledger, at)]));
+  if (held) candidates.push(Math.max(held.until, actsAt(ledger, deadline)));
   const next = Math.min(...candidates.filter((at) => at > t));
   return Number.isFinite(next) ? next : null;
 }
@@ -206,6 +209,9 @@ function record(ledger: Ledger, due: Instant, at: Instant): void {
   if (!known) judge(ledger, row, at);
 }
 
+/** Settled by absence or failure: a later completion is noted on them, for the case that they fail in the end. */
+const yieldsToCover: ReadonlySet<State> = new Set(['failed', 'missed', 'unknown']);
+
 /**
  * A completion covers the earlier ones that nobody completed (rule 23): under coalesce every one, under another policy what
  * was coalesced before.
@@ -219,7 +225,7 @@ export function coverEarlier(ledger: Ledger, completed: Row, at: Instant): void 
   }
   for (const row of ledger.rows.values()) {
     if (row.scheduledFor >= completed.scheduledFor || row.coveredBy !== null) continue;
-    if (row.state !== 'coalesced' && !(coalesce && (isOpen(row.state) || row.state === 'failed'))) continue;
+    if (row.state !== 'coalesced' && !(coalesce && (isOpen(row.state) || yieldsToCover.has(row.state)))) continue;
     changeRow(ledger, row, { coveredBy: completed.scheduledFor });
     if (row.state === 'failed') judgeWanted(ledger, row, at);
     else if (isOpen(row.state)) judge(ledger, row, at);

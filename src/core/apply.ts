@@ -47,7 +47,7 @@ export function applyPing(ledger: Ledger, ping: Ping): Applied {
   if (run && ping.kind !== 'log') {
     run.heardAt = ping.arrival;
     ledger.changedRuns.add(run);
-    if (thread.run === null || run.thread === ping.thread) thread.run = run;
+    if (match.run === null) thread.run = run;
     applyRun(ledger, ping, match, run);
     endIncidents(ledger, ping.arrival);
     skipRecorded(ledger);
@@ -199,7 +199,7 @@ function fail(ledger: Ledger, ping: Ping, run: Run, row: Row, overturns: boolean
   if (isCompleted(row.state)) {
     const completing = completingRun(ledger, row);
     if (completing !== run) {
-      const isLater = row.completedAt !== null && ping.at >= row.completedAt && !isHeartbeat(ledger);
+      const isLater = row.completedAt !== null && ping.at >= row.completedAt;
       if (run.rid !== null || completing === null || completing.rid !== null || !isLater) return;
       completing.verdict = 'fail';
       ledger.changedRuns.add(completing);

@@ -146,6 +146,8 @@ function matchKey(ledger: Ledger, ping: Ping, key: KeySpelling): Match {
   const row = ledger.rows.get(at);
   const { opensAt } = row ? rowTerms(ledger, row) : termsAt(ledger, at, version);
   if (opensAt > ping.arrival) return { rule: 'none', reason: 'this occurrence is not open yet' };
+  const late = reorderedStart(ledger, ping);
+  if (late?.scheduledFor === at) return { rule: 'key', scheduledFor: at, run: late, reordered: true };
   return { rule: 'key', scheduledFor: at, run: keyedRun(ledger, ping, at) };
 }
 

@@ -5,26 +5,6 @@ import { arrayTypeOf, valueTypes } from './values.ts';
 /** One statement on its way, as postgres.js sees it: `handler` sends it, `reject` settles it. */
 type Statement = Promise<unknown> & { handler: (statement: Statement) => void; reject: (reason: unknown) => void };
 
-/**
- * One connection to PostgreSQL, used by one transaction at a time and never reopened: once closed it stays closed, and a
- * statement sent to it fails. This is what shuts the leak of postgres.js (STO-001): there, a closed connection is opened
- * again in place, and late statements of the transaction that died with it run inside the next one.
- */
-export type Connection = {
-  readonly sql: postgres.Sql;
-  readonly openedAt: number;
-  /** True once the socket is gone, by whichever side. */
-  readonly isClosed: () => boolean;
-  /** True until the first statement opens it. */
-  readonly isFresh: () => boolean;
-  /** Called once, with the reason, when the connection closes. */
-  onClose(listener: ((reason: Error) => void) | null): void;
-  /** Closes at once, whatever is under way; works on a connection whose other end no longer answers. */
-  destroy(reason: Error): void;
-  /** Says goodbye to the server and closes; for idle connections. */
-  end(): Promise<void>;
-};
-
 /** One host, or one socket in the file system. */
 export type Address = { readonly path: string } | { readonly host: string; readonly port: number };
 
@@ -47,55 +27,79 @@ export function describeUrl(url: string): string {
   return `${user}@${hosts.join(',')}/${database}`;
 }
 
-/** Prepares a connection; it is opened by its first statement. */
-export function createConnection(url: string, address: Address, onNotice: (message: string) => void): Connection {
-  let socket: Socket | null = null;
-  let closed: Error | null = null;
-  let listener: ((reason: Error) => void) | null = null;
+/**
+ * One connection to PostgreSQL, used by one transaction at a time and never reopened: once closed it stays closed, and a
+ * statement sent to it fails. This is what shuts the leak of postgres.js (STO-001): there, a closed connection is opened
+ * again in place, and late statements of the transaction that died with it run inside the next one.
+ */
+export class Connection {
+  readonly sql: postgres.Sql;
+  readonly openedAt = performance.now();
+  #socket: Socket | null = null;
+  #closed: Error | null = null;
+  #listener: ((reason: Error) => void) | null = null;
 
-  const close = (reason: Error): void => {
-    if (closed) return;
-    closed = reason;
-    socket?.destroy();
-    listener?.(reason);
-    // Rejects what postgres.js still holds back; the socket is gone, so there is nothing to wait for.
-    void sql.end({ timeout: 0 }).catch(() => undefined);
-  };
+  /** Opens nothing yet: its first statement does. */
+  constructor(url: string, address: Address, onNotice: (message: string) => void) {
+    this.sql = postgres(url, {
+      ...address,
+      ...DRIVER_OPTIONS,
+      onnotice: ({ message }: { message?: string }) => onNotice(String(message)),
+      onclose: () => this.destroy(new Error('the server closed the connection')),
+      socket: (options: OpenOptions) => this.#open(options),
+    } as never) as postgres.Sql;
+    Object.assign(
+      (this.sql.options as unknown as { shared: { typeArrayMap: object } }).shared.typeArrayMap,
+      arrayTypeOf,
+    );
+  }
 
-  const openSocket = async ({ host, port, path }: OpenOptions): Promise<Socket> => {
-    if (socket || closed) throw closed ?? new Error('the connection is closed');
-    socket = path ? dial({ path }) : dial({ host: host[0] ?? 'localhost', port: port[0] ?? 5432 });
-    socket.once('close', () => close(new Error('the connection was closed')));
+  /** True once the socket is gone, by whichever side. */
+  get isClosed(): boolean {
+    return this.#closed !== null;
+  }
+
+  /** True until the first statement opens it. */
+  get isFresh(): boolean {
+    return this.#socket === null;
+  }
+
+  /** Names who is told, once and with the reason, when the connection closes. */
+  onClose(listener: ((reason: Error) => void) | null): void {
+    this.#listener = listener;
+    if (this.#closed) listener?.(this.#closed);
+  }
+
+  /** Closes at once, whatever is under way; works on a connection whose other end no longer answers. */
+  destroy(reason: Error): void {
+    if (this.#closed) return;
+    this.#closed = reason;
+    // Only the socket: asked to end as well, postgres.js would write to it, and with TLS that error ends the process.
+    this.#socket?.destroy();
+    this.#listener?.(reason);
+  }
+
+  /** Says goodbye to the server and closes; for idle connections. */
+  async end(): Promise<void> {
+    await this.sql.end({ timeout: 1 }).catch(() => undefined);
+    this.destroy(new Error('the connection has been ended'));
+  }
+
+  async #open({ host, port, path }: OpenOptions): Promise<Socket> {
+    if (this.#socket || this.#closed) throw this.#closed ?? new Error('the connection is closed');
+    const socket = path ? dial({ path }) : dial({ host: host[0] ?? 'localhost', port: port[0] ?? 5432 });
+    this.#socket = socket;
+    let reason = new Error('the connection was closed');
+    // Stays: an error between here and the moment at which postgres.js listens itself must not end the process.
+    socket.on('error', (error) => {
+      reason = error;
+    });
+    socket.once('close', () => this.destroy(reason));
     await connected(socket);
+    socket.setNoDelay(true);
     // postgres.js reads it as the server name for TLS.
-    return Object.assign(socket, { host: host[0], noDelay: socket.setNoDelay(true) });
-  };
-
-  const sql = postgres(url, {
-    ...address,
-    ...DRIVER_OPTIONS,
-    onnotice: ({ message }: { message?: string }) => onNotice(String(message)),
-    onclose: () => close(new Error('the server closed the connection')),
-    socket: openSocket,
-  } as never) as postgres.Sql;
-
-  Object.assign((sql.options as unknown as { shared: { typeArrayMap: object } }).shared.typeArrayMap, arrayTypeOf);
-
-  return {
-    sql,
-    openedAt: performance.now(),
-    isClosed: () => closed !== null,
-    isFresh: () => socket === null,
-    onClose: (next) => {
-      listener = next;
-      if (closed) next?.(closed);
-    },
-    destroy: close,
-    end: async () => {
-      await sql.end({ timeout: 1 }).catch(() => undefined);
-      close(new Error('the connection has been ended'));
-    },
-  };
+    return Object.assign(socket, { host: host[0] });
+  }
 }
 
 /** Lets a statement be sent only while `refusal` has nothing against it; asked again at the moment of sending. */
@@ -128,8 +132,7 @@ function connected(socket: Socket): Promise<void> {
       );
     };
     socket.setTimeout(CONNECT_SECONDS * 1000, tooLate);
-    // Stays: an error between here and the moment at which postgres.js listens itself must not end the process.
-    socket.on('error', refuse);
+    socket.once('error', refuse);
     socket.once('close', () => refuse(new Error('the connection was given up')));
     socket.once('connect', () => {
       socket.setTimeout(0).removeListener('timeout', tooLate);

@@ -97,7 +97,7 @@ async function begin(pool: Pool, statementTimeoutMs: number, signal: AbortSignal
     const connection = await pool.borrow(signal).catch((error: unknown) => {
       throw unavailable(error);
     });
-    const isFresh = connection.isFresh();
+    const isFresh = connection.isFresh;
     const scope = new Scope(connection, signal);
     try {
       return Object.assign(scope, { now: await openTransaction(scope, statementTimeoutMs) });

@@ -186,6 +186,6 @@ async function saveCovers(tx: Tx, outcomes: readonly Outcome[]): Promise<void> {
       update occurrences o set covered_by = c.by
       from jsonb_to_recordset(${JSON.stringify(covers)}::jsonb) c(job bigint, by timestamptz, failed boolean)
       where o.job_id = c.job and o.scheduled_for < c.by and o.covered_by is null
-        and o.state in ('coalesced', 'failed') and (o.state = 'coalesced' or c.failed)`;
+        and o.state in ('coalesced', 'failed', 'missed', 'unknown') and (o.state = 'coalesced' or c.failed)`;
   }
 }

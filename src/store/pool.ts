@@ -1,4 +1,4 @@
-import { type Address, addressesOf, type Connection, createConnection } from './connection.ts';
+import { type Address, addressesOf, Connection } from './connection.ts';
 
 /** Firewalls forget silent connections, so the pool closes them first (EVL-018). */
 const IDLE_MS = 30_000;
@@ -47,7 +47,7 @@ export class Pool {
   giveBack(connection: Connection): void {
     const [next] = this.#waiters;
     const isOld = performance.now() - connection.openedAt > LIFETIME_MS;
-    if (connection.isClosed()) this.#forget(connection);
+    if (connection.isClosed) this.#forget(connection);
     else if (this.#onDrained || isOld) this.#retire(connection);
     else if (next) next.take(connection);
     else {
@@ -84,7 +84,7 @@ export class Pool {
     const address = this.#addresses[this.#opened % this.#addresses.length];
     if (!address) throw new Error('the database URL names no host');
     this.#opened += 1;
-    const connection = createConnection(this.#url, address, this.#onNotice);
+    const connection = new Connection(this.#url, address, this.#onNotice);
     this.#open.add(connection);
     return connection;
   }

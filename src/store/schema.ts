@@ -150,7 +150,7 @@ export const occurrences = pgTable(
     index('occurrences_wanted').on(t.jobId, t.scheduledFor).where(sql`${t.wanted}`),
     index('occurrences_uncovered')
       .on(t.jobId, t.scheduledFor)
-      .where(sql`${t.coveredBy} is null and ${t.state} in ('coalesced', 'failed')`),
+      .where(sql`${t.coveredBy} is null and ${t.state} in ('coalesced', 'failed', 'missed', 'unknown')`),
     index('occurrences_open').on(t.jobId, t.scheduledFor).where(sql`${t.state} in ('expected', 'running', 'overdue')`),
     index('occurrences_settled')
       .on(t.jobId, t.scheduledFor)

@@ -16,7 +16,7 @@ export type Load = {
   readonly answered: readonly Answered[];
   /** What was answered 200 or 201: promised to be kept. */
   readonly acknowledged: ReadonlyMap<string, Answered>;
-  /** Pings whose connection broke, or that had no answer within 20 s. */
+  /** Pings whose connection broke, or that had no answer within 20 s; nothing more is sent on that connection. */
   readonly unanswered: readonly string[];
   /** Lets the pings under way end, and sends no more. */
   stop(): Promise<void>;
@@ -46,7 +46,7 @@ export function startLoad({ url, connections, next }: LoadOptions): Load {
       const answer = await ping(agent, `${url}${path}${path.includes('?') ? '&' : '?'}rid=${rid}`).catch(() => null);
       if (answer === null) {
         unanswered.push(rid);
-        continue;
+        break;
       }
       const whole = { rid, slug, ...answer };
       answered.push(whole);

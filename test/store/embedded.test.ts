@@ -2,11 +2,11 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { chmod, chown, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createLog } from '../../src/log.ts';
 import { connect, type DatabaseUnavailable } from '../../src/store/database.ts';
 import { type EmbeddedPostgres, startEmbedded } from '../../src/store/embedded.ts';
+import { isAlive, killed, serverPid, spawnService } from '../support/service-process.ts';
 
 const isRoot = process.getuid?.() === 0;
 const NOBODY = 65_534;
@@ -43,40 +43,11 @@ async function start(folder: string): Promise<EmbeddedPostgres> {
   return embedded;
 }
 
-/** A service in a process of its own, so that it can be killed. */
-async function spawnService(folder: string, uid?: number) {
-  const script = fileURLToPath(new URL('../support/embedded-service.ts', import.meta.url));
-  const child = spawn(process.execPath, ['--import', 'tsx', script, folder], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-    env: { PATH: process.env['PATH'], HOME: base },
-    ...(uid !== undefined && { uid, gid: uid }),
-  });
-  children.push(child);
-  const words = await new Promise<string>((resolve, reject) => {
-    let said = '';
-    child.once('exit', () => reject(new Error(`the service said only: ${said}`)));
-    child.stdout.on('data', (chunk: Buffer) => {
-      said += chunk.toString();
-      if (said.includes('\n')) resolve(said);
-    });
-  });
-  return { child, said: JSON.parse(words) as { url: string; reused: boolean; error?: string } };
-}
-
-async function killed(child: ChildProcess): Promise<void> {
-  const ended = new Promise((resolve) => child.once('exit', resolve));
-  child.kill('SIGKILL');
-  await ended;
-}
-
-async function serverPid(folder: string): Promise<number> {
-  return Number((await readFile(join(folder, 'postgres', 'postmaster.pid'), 'utf8')).split('\n')[0]);
-}
-
-/** A dead process whose parent died before it may keep its number for a while: that is not alive. */
-async function isAlive(pid: number | undefined): Promise<boolean> {
-  const state = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-  return state !== '' && !/\) [ZX] /.test(state);
+/** A service in a process of its own, ended after the test. */
+async function service(folder: string, uid?: number) {
+  const spawned = await spawnService(folder, base, uid);
+  children.push(spawned.child);
+  return spawned;
 }
 
 async function query(url: string, statement: string): Promise<readonly Record<string, unknown>[]> {
@@ -137,7 +108,7 @@ describe('the embedded server', () => {
 
   test('outlives a killed service, and is taken over by the next', async () => {
     const folder = freshFolder();
-    const { child, said } = await spawnService(folder);
+    const { child, said } = await service(folder);
     await query(said.url, 'create table notes as select 7 as n');
     const pid = await serverPid(folder);
     await killed(child);
@@ -149,7 +120,7 @@ describe('the embedded server', () => {
 
   test('comes back with every committed row after both were killed', async () => {
     const folder = freshFolder();
-    const { child, said } = await spawnService(folder);
+    const { child, said } = await service(folder);
     await query(said.url, 'create table notes as select 7 as n');
     const pid = await serverPid(folder);
     await killed(child);
@@ -161,7 +132,7 @@ describe('the embedded server', () => {
 
   test('is found even when the service was killed while it started the server again', async () => {
     const folder = freshFolder();
-    const { child, said } = await spawnService(folder);
+    const { child, said } = await service(folder);
     await query(said.url, 'create table notes as select 7 as n');
     process.kill(await serverPid(folder), 'SIGKILL');
     await killed(child);
@@ -288,7 +259,7 @@ describe('a start that cannot work stops with one line', () => {
   test('as a normal user, when the folder may not be written', async () => {
     const folder = freshFolder();
     await mkdir(folder, { mode: 0o555 });
-    const line = isRoot ? (await spawnService(folder, NOBODY)).said.error : await refusal(folder);
+    const line = isRoot ? (await service(folder, NOBODY)).said.error : await refusal(folder);
     expect(line).toMatch(
       new RegExp(
         `^CannotStart: DATA_DIR ${folder} cannot be used: the OS user of this process \\(uid \\d+\\) may not write`,
@@ -300,7 +271,7 @@ describe('a start that cannot work stops with one line', () => {
     const folder = freshFolder();
     await (await start(folder)).stop();
     await chown(folder, NOBODY, NOBODY);
-    const { said } = await spawnService(folder, NOBODY);
+    const { said } = await service(folder, NOBODY);
     expect(said.error).toMatch(
       /CannotStart: .*postgres belongs to uid \d+, but the database would run as uid 65534: start/,
     );
@@ -311,7 +282,7 @@ test.runIf(isRoot)('a normal user runs the server as that user', async () => {
   const folder = freshFolder();
   await mkdir(folder, { mode: 0o700 });
   await chown(folder, NOBODY, NOBODY);
-  const { said } = await spawnService(folder, NOBODY);
+  const { said } = await service(folder, NOBODY);
   expect(said.error).toBeUndefined();
   expect((await stat(join(folder, 'postgres'))).uid).toBe(NOBODY);
   expect(await query(said.url, 'select 1 as one')).toEqual([{ one: 1 }]);

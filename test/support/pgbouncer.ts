@@ -16,25 +16,15 @@ const env = { PATH: `${process.env['PATH']}:/usr/sbin:/usr/local/sbin` };
 /** It refuses to run as root. */
 const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 
-export const hasPgBouncer = spawnSync('pgbouncer', ['--version'], { env }).status === 0;
+const PROGRAM = 'pgbouncer';
+export const hasPgBouncer = spawnSync(PROGRAM, ['--version'], { env }).status === 0;
 
 export async function preparePgBouncer(target: string): Promise<PgBouncer> {
   const { hostname, port, username, password } = new URL(target);
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-pgbouncer-'));
   await chmod(folder, 0o755);
   const ownPort = await freePort();
-  const settings = `[databases]
-* = host=${hostname} port=${port}
-[pgbouncer]
-listen_addr = 127.0.0.1
-listen_port = ${ownPort}
-unix_socket_dir =
-auth_type = scram-sha-256
-auth_file = ${folder}/users.txt
-pool_mode = transaction
-default_pool_size = 2
-`;
-  await writeFile(join(folder, 'pgbouncer.ini'), settings);
+  await writeFile(join(folder, 'pgbouncer.ini'), settings(`host=${hostname} port=${port}`, ownPort, folder));
   await writeFile(join(folder, 'users.txt'), `"${username}" "${password}"\n`);
   const url = new URL(target);
   url.port = String(ownPort);
@@ -49,7 +39,7 @@ default_pool_size = 2
   return {
     url: url.href,
     async start() {
-      child = spawn('pgbouncer', ['-q', join(folder, 'pgbouncer.ini')], { ...user, env, stdio: 'ignore' });
+      child = spawn(PROGRAM, ['-q', join(folder, 'pgbouncer.ini')], { ...user, env, stdio: 'ignore' });
       while (!(await answers(ownPort))) {
         if (child.exitCode !== null) throw new Error(`pgbouncer ended with ${child.exitCode}`);
       }
@@ -61,6 +51,18 @@ default_pool_size = 2
     },
   };
 }
+
+const settings = (target: string, port: number, folder: string): string => `[databases]
+* = ${target}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = scram-sha-256
+auth_file = ${folder}/users.txt
+pool_mode = transaction
+default_pool_size = 2
+`;
 
 function answers(port: number): Promise<boolean> {
   return new Promise((resolve) => {

@@ -1,4 +1,4 @@
-import { connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 
 /** Stands between the client and the server, and misbehaves on request. */
 export type Proxy = {
@@ -36,10 +36,8 @@ export async function startProxy(target: string, ownPort = 0): Promise<Proxy> {
       one.on('close', () => void (pair.isSilent || other.destroy()));
     }
   });
-  await new Promise<void>((resolve) => listener.listen(ownPort, '127.0.0.1', resolve));
-  const address = listener.address();
   const url = new URL(target);
-  url.port = String(typeof address === 'object' ? address?.port : '');
+  url.port = String(await listenOn(listener, ownPort));
   return {
     url: url.href,
     connections: () => pairs.length,
@@ -54,4 +52,13 @@ export async function startProxy(target: string, ownPort = 0): Promise<Proxy> {
       await new Promise((resolve) => listener.close(resolve));
     },
   };
+}
+
+function listenOn(listener: Server, port: number): Promise<number> {
+  return new Promise((resolve) => {
+    listener.listen(port, '127.0.0.1', () => {
+      const address = listener.address();
+      resolve(typeof address === 'object' && address ? address.port : 0);
+    });
+  });
 }

@@ -528,7 +528,7 @@ class SlowLedger {
     if (!isSame || age >= DAY) return false;
     if (ping.rid === null) return input.body === ping.body && this.#period() === null && this.#isSameMoment(ping, age);
     // A constant run id is no retry of yesterday's run (R17), unless it comes within seconds.
-    return run === null || !this.#isOutlived(run, ping) || this.#isSameMoment(ping, age);
+    return run === null || !this.#isOutlived(run, ping) || age < 120 * SECOND;
   }
 
   /** The retry window of what has no run id. */

@@ -1,0 +1,649 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { chmod, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { type Run, rollcall } from '../cli/process.ts';
+import {
+  createHttpReceiver,
+  createSmtpReceiver,
+  type HttpReceiver,
+  readMail,
+  type SmtpReceiver,
+} from '../support/receivers.ts';
+import { curl } from '../web/harness.ts';
+import { type Told, toldByMail, toldBySlack, verifiedBody, type WebhookEvent } from './crontab-messages.ts';
+import { type LossyProxy, startLossyProxy } from './crontab-proxy.ts';
+
+// A real crontab (crontab.sh) runs real curls against the real service, which mails, posts to Slack and calls a webhook.
+// Every job is broken in its own way, at the same time, then mended. Schedules are in real seconds.
+
+const TICK_S = 6;
+const GRACE_S = 3;
+/** For what must be over before the next run comes along. */
+const LONG_S = 3 * TICK_S;
+/** A half-hour offset: the key must carry it. */
+const ZONE = 'Asia/Kolkata';
+const OFFSET_S = 5.5 * 3600;
+
+const API_KEY = 'api-key-of-the-crontab-proof';
+const PING_KEY = 'ping-key-of-the-crontab-proof';
+const SECRET = `whsec_${Buffer.from('thirty-two bytes of the receiver').toString('base64')}`;
+
+type Breakage = {
+  readonly policy: 'catch_up' | 'coalesce' | 'skip';
+  /** A mode of crontab.sh. */
+  readonly mode: string;
+  readonly every: number;
+  readonly kind: string;
+  /** The status of the job meanwhile, and the state of its first broken run. */
+  readonly status: string;
+  readonly state: string;
+  /** What people read: the problem, its name in the recovery, and what became of each run. */
+  readonly says: string;
+  readonly word: string;
+  readonly became: string;
+  /** That in the API. */
+  readonly end: string;
+  /** What a person does about it; without, it passes before anybody was told. */
+  readonly mend?: 'the crontab' | 'the lock' | 'the debt';
+};
+
+const MISSING = { kind: 'missing', status: 'down', state: 'overdue', says: 'did not run', word: 'missing' } as const;
+const BROKEN: Readonly<Record<string, Breakage>> = {
+  'missing-skip': {
+    ...MISSING,
+    policy: 'skip',
+    mode: 'silent',
+    every: TICK_S,
+    became: 'never ran',
+    end: 'missed',
+    mend: 'the crontab',
+  },
+  'missing-coalesce': {
+    ...MISSING,
+    policy: 'coalesce',
+    mode: 'silent',
+    every: TICK_S,
+    became: 'covered by a later run',
+    end: 'coalesced',
+    mend: 'the crontab',
+  },
+  'missing-catch-up': {
+    ...MISSING,
+    policy: 'catch_up',
+    mode: 'silent',
+    every: TICK_S,
+    became: 'completed late',
+    end: 'late',
+    mend: 'the debt',
+  },
+  'wrong-key': {
+    ...MISSING,
+    policy: 'skip',
+    mode: 'wrong-key',
+    every: TICK_S,
+    became: 'never ran',
+    end: 'missed',
+    mend: 'the crontab',
+  },
+  'wrong-slug': {
+    ...MISSING,
+    policy: 'coalesce',
+    mode: 'wrong-slug',
+    every: TICK_S,
+    became: 'covered by a later run',
+    end: 'coalesced',
+    mend: 'the crontab',
+  },
+  failing: {
+    policy: 'skip',
+    mode: 'fails',
+    every: TICK_S,
+    kind: 'failed',
+    status: 'down',
+    state: 'failed',
+    says: 'failed (exit code 7)',
+    word: 'failed',
+    became: 'failed',
+    end: 'failed',
+    mend: 'the crontab',
+  },
+  late: {
+    ...MISSING,
+    policy: 'coalesce',
+    mode: 'late',
+    every: LONG_S,
+    became: 'completed late',
+    end: 'late',
+    mend: 'the lock',
+  },
+  'late-quick': {
+    ...MISSING,
+    policy: 'skip',
+    mode: 'late-quick',
+    every: LONG_S,
+    became: 'completed late',
+    end: 'late',
+  },
+  slow: {
+    policy: 'skip',
+    mode: 'slow',
+    every: LONG_S,
+    kind: 'late',
+    status: 'late',
+    state: 'overdue',
+    says: 'started but has not finished',
+    word: 'late',
+    became: 'completed late',
+    end: 'late',
+    mend: 'the lock',
+  },
+  twice: {
+    policy: 'catch_up',
+    mode: 'twice',
+    every: LONG_S,
+    kind: 'duplicate',
+    status: 'up',
+    state: 'on_time',
+    says: 'ran more than once',
+    word: 'ran twice',
+    became: 'completed in time',
+    end: 'on_time',
+    mend: 'the crontab',
+  },
+};
+
+/** Nobody may hear of these: a job that is well, and three whose replies are lost, so that their curl comes again. */
+const QUIET: Readonly<Record<string, Pick<Breakage, 'policy' | 'mode' | 'every'>>> = {
+  healthy: { policy: 'catch_up', mode: 'output', every: TICK_S },
+  'retried-503': { policy: 'skip', mode: 'proxied', every: LONG_S },
+  'retried-drop': { policy: 'coalesce', mode: 'proxied-all-errors', every: LONG_S },
+  'retried-timeout': { policy: 'catch_up', mode: 'proxied-hurry', every: LONG_S },
+};
+const JOBS = { ...QUIET, ...BROKEN };
+const slugs = Object.keys(JOBS);
+
+type Occurrence = {
+  readonly key: string;
+  readonly scheduled_for: string;
+  readonly state: string;
+  readonly completions: number;
+  readonly completed_at: string | null;
+  readonly covered_by: string | null;
+};
+type Ping = {
+  readonly id: number;
+  readonly kind: string;
+  readonly exit_code: number | null;
+  readonly rid: string | null;
+  readonly key: string | null;
+  readonly matched_by: string;
+  readonly body_bytes: number;
+};
+type Incident = {
+  readonly id: number;
+  readonly job: string;
+  readonly kind: string;
+  readonly state: string;
+  readonly occurrence_count: number;
+  readonly occurrences: readonly { readonly key: string; readonly state: string }[];
+};
+type JobHistory = {
+  readonly uuid: string;
+  readonly occurrences: readonly Occurrence[];
+  readonly pings: readonly Ping[];
+};
+
+let folder: string;
+let service: Run;
+let url: string;
+let smtp: SmtpReceiver;
+let http: HttpReceiver;
+let proxy: LossyProxy;
+let crontab: ChildProcess;
+const stories = new Map<string, Promise<void>>();
+/** Everything that was told and is recorded once all is mended and the crontab has gone on for a while. */
+let after: Promise<{
+  readonly incidents: readonly Incident[];
+  readonly jobs: ReadonlyMap<string, JobHistory>;
+  readonly ran: readonly { readonly due: number; readonly slug: string; readonly mode: string }[];
+  readonly curls: readonly { readonly slug: string; readonly code: number }[];
+  readonly told: ReadonlyMap<string, readonly Told[]>;
+  readonly events: readonly WebhookEvent[];
+  readonly everything: readonly string[];
+}>;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'rollcall-crontab-proof-'));
+  // As root the database runs as another user, who must get in.
+  await chmod(folder, 0o755);
+  await mkdir(join(folder, 'jobs'));
+  [smtp, http] = await Promise.all([createSmtpReceiver(), createHttpReceiver()]);
+  service = rollcall(['serve'], {
+    DATA_DIR: join(folder, 'data'),
+    PORT: '0',
+    ROLLCALL_API_KEY: API_KEY,
+    ROLLCALL_PING_KEY: PING_KEY,
+    OUTBOUND_ALLOW: '127.0.0.0/8',
+    SMTP_URL: smtp.url,
+    MAIL_FROM: 'Rollcall <rollcall@example.org>',
+  });
+  [, url = ''] = await service.waitFor(/"url":"([^"]+)".*rollcall runs/);
+  proxy = await startLossyProxy(url);
+  proxy.lose('retried-503', '503', '503');
+  proxy.lose('retried-drop', 'drop', 'drop');
+  proxy.lose('retried-timeout', 'hang');
+  await setUpChannels();
+  crontab = spawn(fileURLToPath(new URL('crontab.sh', import.meta.url)), [folder, url, PING_KEY, proxy.url], {
+    detached: true,
+    stdio: 'ignore',
+  });
+  await setUpJobs();
+  for (const slug of slugs) {
+    const story = tell(slug, JOBS[slug]?.mode ?? '');
+    story.catch(() => undefined);
+    stories.set(slug, story);
+  }
+  after = lookBack();
+  after.catch(() => undefined);
+}, 90_000);
+
+afterAll(async () => {
+  // The crontab and what it has started, no more.
+  if (crontab?.pid !== undefined && crontab.exitCode === null) process.kill(-crontab.pid, 'SIGKILL');
+  service?.child.kill('SIGTERM');
+  await service?.ended;
+  await Promise.all([smtp?.close(), http?.close(), proxy?.close()]);
+  if (folder) await rm(folder, { recursive: true, force: true });
+}, 30_000);
+
+/** Waits for a condition; the schedule takes real seconds. */
+const until = <T>(condition: () => T | Promise<T>, timeout = 60_000): Promise<T> =>
+  vi.waitFor(condition, { timeout, interval: 200 });
+
+async function put(path: string, body: object): Promise<void> {
+  const headers = ['-H', `Authorization: Bearer ${API_KEY}`, '-H', 'Content-Type: application/json'];
+  const { exitCode, output, errors } = await curl([
+    '--fail-with-body',
+    ...['-X', 'PUT', `${url}/api/v1/${path}`],
+    ...headers,
+    ...['-d', JSON.stringify(body)],
+  ]);
+  expect(exitCode, `PUT ${path}: ${errors}${output}`).toBe(0);
+}
+
+/** Three channels that all share, and for each job that breaks a mailbox and a Slack channel of its own. */
+async function setUpChannels(): Promise<void> {
+  await put('channels/ops-mail', { kind: 'email', to: 'ops@example.org' });
+  await put('channels/ops-slack', { kind: 'slack', url: `${http.url}/slack/ops` });
+  await put('channels/hook', { kind: 'webhook', url: `${http.url}/hook`, secret: SECRET });
+  for (const slug of slugs) {
+    await put(`channels/${slug}-mail`, { kind: 'email', to: `${slug}@example.org` });
+    await put(`channels/${slug}-slack`, { kind: 'slack', url: `${http.url}/slack/${slug}` });
+  }
+}
+
+/** Right after a tick, so that the first run of every job is still to come. */
+async function setUpJobs(): Promise<void> {
+  const ticks = async () => [...(await readFile(join(folder, 'log'), 'utf8')).matchAll(/^(\d+) - tick$/gm)];
+  const before = (await ticks().catch(() => [])).length;
+  const last = await until(async () => {
+    const seen = await ticks();
+    expect(seen.length).toBeGreaterThan(before);
+    return Number(seen.at(-1)?.[1]);
+  });
+  const anchor = last + TICK_S;
+  await Promise.all(
+    slugs.map(async (slug) => {
+      const { policy, mode, every } = JOBS[slug] as Breakage;
+      await put(`jobs/${slug}`, {
+        zone: ZONE,
+        schedules: [{ every: `${every}s`, anchor: new Date(anchor * 1000).toISOString() }],
+        missed_runs: policy,
+        grace: `${GRACE_S}s`,
+        channels: ['ops-mail', 'ops-slack', 'hook', `${slug}-mail`, `${slug}-slack`],
+      });
+      // What comes often is well at first.
+      await setMode(slug, slug in BROKEN && every === TICK_S ? 'ok' : mode, anchor);
+    }),
+  );
+}
+
+const anchors = new Map<string, number>();
+
+async function setMode(slug: string, mode: string, anchor = anchors.get(slug) ?? 0): Promise<void> {
+  anchors.set(slug, anchor);
+  await writeFile(join(folder, `new-${slug}`), `${JOBS[slug]?.every} ${anchor} ${mode}\n`);
+  await rename(join(folder, `new-${slug}`), join(folder, 'jobs', slug));
+}
+
+/** What happens to one job, from well to broken to well again. */
+async function tell(slug: string, mode: string): Promise<void> {
+  const broken = BROKEN[slug];
+  if (!broken) return void (await completedAfter(slug, 0, 2));
+  if (broken.every === TICK_S) {
+    await completedAfter(slug, 0);
+    await setMode(slug, mode);
+  }
+  if (broken.mend) {
+    await until(() => expect(moodsTold(slug)).toEqual(EVERYWHERE(['problem'])));
+    const { status } = (await get(`jobs/${slug}`)) as { status: string };
+    expect(status).toBe(broken.status);
+    const { incidents } = (await get(`incidents?state=open&job=${slug}`)) as { incidents: Incident[] };
+    expect(incidents.map(({ kind }) => kind)).toEqual([broken.kind]);
+  } else await until(() => expect(Object.values(moodsTold(slug)).flat()).toContain('recovered'));
+  const mendedAt = Date.now();
+  await setMode(slug, 'ok');
+  if (broken.mend === 'the lock') await writeFile(join(folder, `go-${slug}`), '');
+  if (broken.mend === 'the debt') await payDebts(slug, mendedAt);
+  const both = broken.mend ? ['problem', 'recovered'] : ['recovered'];
+  await until(() => expect(moodsTold(slug)).toEqual(EVERYWHERE(both)));
+  await completedAfter(slug, Date.now());
+}
+
+const EVERYWHERE = (moods: readonly string[]) => ({ mail: moods, slack: moods, opsMail: moods, opsSlack: moods });
+
+/** Waits until runs that were due later than this have been completed in time. */
+async function completedAfter(slug: string, instant: number, count = 1): Promise<void> {
+  await until(async () => {
+    const since = `after=${new Date(instant).toISOString()}`;
+    const { occurrences } = (await get(
+      `jobs/${slug}/occurrences?state=on_time${instant > 0 ? `&${since}` : ''}`,
+    )) as Pick<JobHistory, 'occurrences'>;
+    expect(occurrences.length, slug).toBeGreaterThanOrEqual(count);
+  });
+}
+
+/** The first as its mail says, the others by their keys in the incident. A good run alone ends nothing. */
+async function payDebts(slug: string, since: number): Promise<void> {
+  await completedAfter(slug, since);
+  expect(moodsTold(slug)).toEqual(EVERYWHERE(['problem']));
+  const [mail] = mailsTo(slug);
+  const first = /occ=([^\s,]+)/.exec(readMail(mail ?? '').text)?.[1];
+  const { incidents } = (await get(`incidents?state=open&job=${slug}`)) as { incidents: Incident[] };
+  const keys = incidents.flatMap(({ occurrences }) => occurrences).map(({ key }) => key);
+  expect(keys[0]).toBe(first);
+  for (const key of keys) {
+    const paid = await curl(['-f', '-D', '-', `${url}/ping/${PING_KEY}/${slug}/0?occ=${key}`]);
+    expect(paid.output).toMatch(/rollcall-match: key/i);
+    expect(paid.output.toLowerCase()).toContain(`rollcall-occurrence: ${key.toLowerCase()}`);
+  }
+}
+
+const mailsTo = (name: string): string[] =>
+  smtp.mails.filter(({ to }) => to.includes(`${name}@example.org`)).map(({ raw }) => raw);
+const postsTo = (name: string): string[] =>
+  http.requests.filter(({ path }) => path === `/slack/${name}`).map(({ body }) => body);
+
+const memory = new Map<string, readonly Told[]>();
+
+/** Messages do not change: each is read once. */
+function readOnce(text: string, read: (text: string) => readonly Told[]): readonly Told[] {
+  const known = memory.get(text) ?? read(text);
+  memory.set(text, known);
+  return known;
+}
+
+const mailed = (name: string): Told[] => mailsTo(name).flatMap((raw) => readOnce(raw, toldByMail));
+const slacked = (name: string): Told[] =>
+  postsTo(name).flatMap((body) => readOnce(body, (text) => toldBySlack(JSON.parse(text))));
+
+function moodsTold(slug: string) {
+  const moods = (all: readonly Told[]): string[] => all.filter(({ job }) => job === slug).map(({ mood }) => mood);
+  return {
+    mail: moods(mailed(slug)),
+    slack: moods(slacked(slug)),
+    opsMail: moods(mailed('ops')),
+    opsSlack: moods(slacked('ops')),
+  };
+}
+
+async function get(path: string): Promise<unknown> {
+  const response = await fetch(`${url}/api/v1/${path}`, { headers: { Authorization: `Bearer ${API_KEY}` } });
+  if (!response.ok) throw new Error(`GET ${path}: ${response.status} ${await response.text()}`);
+  return response.json();
+}
+
+async function lookBack(): Promise<Awaited<typeof after>> {
+  await Promise.allSettled(stories.values());
+  await until(async () => expect(await (await fetch(`${url}/metrics`)).text()).toMatch(/^rollcall_outbox_waiting 0$/m));
+  const { incidents } = (await get('incidents?limit=500')) as { incidents: Incident[] };
+  const histories = await Promise.all(
+    slugs.map(async (slug) => {
+      const [job, occurrences, pings] = await Promise.all([
+        get(`jobs/${slug}`),
+        get(`jobs/${slug}/occurrences?limit=500`),
+        get(`jobs/${slug}/pings?limit=500`),
+      ]);
+      return [slug, Object.assign({}, job, occurrences, pings) as JobHistory] as const;
+    }),
+  );
+  const log = await readFile(join(folder, 'log'), 'utf8');
+  if (crontab.pid !== undefined) process.kill(-crontab.pid, 'SIGKILL');
+  const hooks = http.requests.filter(({ path }) => path === '/hook');
+  const messages = [...smtp.mails.map(({ raw }) => raw), ...http.requests.map(({ body }) => body)];
+  await show();
+  const runs = [...log.matchAll(/^(\d+) (\S+) run (\S+)$/gm)];
+  return {
+    incidents,
+    jobs: new Map(histories),
+    ran: runs.map(([, due, slug = '', mode = '']) => ({ due: Number(due), slug, mode })),
+    curls: [...log.matchAll(/^\d+ (\S+) curl (\d+)$/gm)].map(([, slug = '', code]) => ({ slug, code: Number(code) })),
+    told: new Map(
+      ['ops', ...slugs].flatMap((name) => [
+        [`mail to ${name}`, mailed(name)],
+        [`slack of ${name}`, slacked(name)],
+      ]),
+    ),
+    events: hooks.flatMap(({ headers, body }) => verifiedBody(headers, body, SECRET).events),
+    everything: messages.map((text) => `${text}\n${text.includes('Message-ID') ? Object.values(readMail(text)) : ''}`),
+  };
+}
+
+/** For people who want to read the messages themselves: CRONTAB_PROOF_KEEP names a folder for them. */
+async function show(): Promise<void> {
+  const keep = process.env['CRONTAB_PROOF_KEEP'];
+  if (keep === undefined) return;
+  await mkdir(keep, { recursive: true });
+  const mails = smtp.mails.map(({ to, raw }) => `To ${to}\n${raw}\n=== as text:\n${readMail(raw).text}`);
+  const posts = http.requests.map(({ path, body }) => `${path}\n${JSON.stringify(JSON.parse(body), null, 2)}`);
+  await writeFile(join(keep, 'mails.txt'), mails.join('\n\n########\n\n'));
+  await writeFile(join(keep, 'posts.txt'), posts.join('\n\n########\n\n'));
+  await writeFile(join(keep, 'html.json'), JSON.stringify(smtp.mails.map(({ raw }) => readMail(raw).html)));
+  await writeFile(join(keep, 'log.txt'), await readFile(join(folder, 'log'), 'utf8'));
+  await writeFile(join(keep, 'service.txt'), service.printed.out + service.printed.err);
+}
+
+/** The key of an instant, by hand. */
+function keyOf(dueSeconds: number): string {
+  const local = new Date((dueSeconds + OFFSET_S) * 1000).toISOString();
+  return `${local.slice(0, 19).replace(/:00$/, '')}+05:30`;
+}
+const spaced = (key: string): string => key.replace('T', ' ').replace('+', ' +');
+
+/** The keys of the runs that the crontab began in the job's broken mode. */
+async function brokenKeys(slug: string): Promise<string[]> {
+  const { ran } = await after;
+  return ran.filter((run) => run.slug === slug && run.mode === BROKEN[slug]?.mode).map(({ due }) => keyOf(due));
+}
+
+test.each(Object.entries(BROKEN))('%s: told once, then its end with what became of each run', async (slug, it) => {
+  await stories.get(slug);
+  const { told } = await after;
+  const keys = await brokenKeys(slug);
+  const [key = ''] = keys;
+  const about = it.mend === undefined || keys.length === 1 ? '' : keys.map((one) => `${spaced(one)}: ${it.became}`);
+  const was = it.mend ? `has recovered (was ${it.word})` : `was ${it.word} and has recovered`;
+  const tally = keys.length === 1 ? `${spaced(key)} ${it.became}` : `${keys.length} ${it.became}`;
+  const problem = { job: slug, mood: 'problem', title: `${slug} ${it.says}: due ${spaced(key)}`, runs: [] };
+  const end = { job: slug, mood: 'recovered', title: `${slug} ${was}: ${tally}`, runs: about === '' ? [] : about };
+  const expected = it.mend ? [problem, end] : [end];
+  for (const channel of [`mail to ${slug}`, `slack of ${slug}`, 'mail to ops', 'slack of ops'])
+    expect(
+      told.get(channel)?.filter(({ job }) => job === slug),
+      channel,
+    ).toEqual(expected);
+});
+
+test('the webhook is signed and told each opening and each end once, and nothing else', async () => {
+  const { events, incidents } = await after;
+  expect(events.map(({ type, job }) => `${job.slug} ${type}`).sort()).toEqual(
+    Object.keys(BROKEN)
+      .flatMap((slug) => [`${slug} incident.opened`, `${slug} incident.resolved`])
+      .sort(),
+  );
+  for (const [slug, { kind, state, end }] of Object.entries(BROKEN)) {
+    const [opened, resolved] = events.filter(({ job }) => job.slug === slug);
+    const keys = await brokenKeys(slug);
+    const { id } = incidents.find(({ job }) => job === slug) ?? {};
+    expect(opened, slug).toMatchObject({
+      type: 'incident.opened',
+      incident: { id, kind, state: 'open', resolved_at: null, occurrence_count: 1 },
+      job: { slug, name: slug, tags: [] },
+      occurrences: [{ key: keys[0], state }],
+    });
+    expect(resolved, slug).toMatchObject({
+      type: 'incident.resolved',
+      incident: { id, kind, state: 'resolved', occurrence_count: keys.length },
+      occurrences: keys.map((key) => ({ key, state: end })),
+    });
+  }
+});
+
+test('no channel heard of anything else', async () => {
+  const { told } = await after;
+  for (const slug of slugs) {
+    for (const channel of [`mail to ${slug}`, `slack of ${slug}`])
+      expect(
+        told.get(channel)?.filter(({ job }) => job !== slug || !(slug in BROKEN)),
+        channel,
+      ).toEqual([]);
+  }
+  for (const channel of ['mail to ops', 'slack of ops'])
+    expect(new Set(told.get(channel)?.map(({ job }) => job)), channel).toEqual(new Set(Object.keys(BROKEN)));
+});
+
+test('the API tells the same: one incident a breakage, about the runs that were broken', async () => {
+  const { incidents } = await after;
+  expect(incidents.map(({ job }) => job).sort()).toEqual(Object.keys(BROKEN).sort());
+  for (const { job, ...incident } of incidents) {
+    const keys = await brokenKeys(job);
+    expect(incident, job).toMatchObject({
+      kind: BROKEN[job]?.kind,
+      state: 'resolved',
+      occurrence_count: keys.length,
+      occurrences: keys.map((key) => ({ key, state: BROKEN[job]?.end })),
+    });
+  }
+});
+
+test('the ledger has every run of the crontab, and each ended as it went', async () => {
+  const { jobs, ran } = await after;
+  for (const slug of slugs) {
+    const lines = ran.filter((run) => run.slug === slug);
+    const { occurrences = [] } = jobs.get(slug) ?? {};
+    // The newest may be under way.
+    const judged = occurrences.filter(({ state }) => state !== 'expected' && state !== 'running').reverse();
+    expect(judged.length, slug).toBeGreaterThanOrEqual(lines.length - 1);
+    const expected = lines.slice(0, judged.length).map(({ due, mode }) => ({
+      key: keyOf(due),
+      scheduled_for: new Date(due * 1000).toISOString().replace('.000Z', 'Z'),
+      state: mode === BROKEN[slug]?.mode ? BROKEN[slug]?.end : 'on_time',
+      completions: mode === 'twice' ? 2 : ['missed', 'coalesced', 'failed'].includes(stateOf(slug, mode)) ? 0 : 1,
+    }));
+    expect(judged, slug).toMatchObject(expected);
+    for (const { state, covered_by } of judged) expect(covered_by !== null, slug).toBe(state === 'coalesced');
+  }
+});
+
+const stateOf = (slug: string, mode: string): string =>
+  mode === BROKEN[slug]?.mode ? (BROKEN[slug]?.end ?? '') : 'on_time';
+
+test('the pings are what curl sent: nothing of a wrong key or slug, and the output of a failure byte for byte', async () => {
+  const { jobs, ran, curls } = await after;
+  const pingsOf = (slug: string) => [...(jobs.get(slug)?.pings ?? [])].reverse();
+  const codesOf = (slug: string) => new Set(curls.filter((one) => one.slug === slug).map(({ code }) => code));
+  for (const slug of ['wrong-key', 'wrong-slug']) {
+    const good = ran.filter((run) => run.slug === slug && run.mode === 'ok').map(({ due }) => keyOf(due));
+    const heard = pingsOf(slug);
+    expect(
+      heard.map(({ key }) => key),
+      slug,
+    ).toEqual(good.slice(0, heard.length));
+    // curl says 22 of a 404, and does not come again.
+    expect(codesOf(slug), slug).toEqual(new Set([0, 22]));
+  }
+  const typo = await fetch(`${url}/api/v1/jobs/wrong-slug-typo`, { headers: { Authorization: `Bearer ${API_KEY}` } });
+  expect(typo.status).toBe(404);
+
+  const failures = pingsOf('failing').filter(({ kind }) => kind === 'fail');
+  expect(failures.map(({ key, exit_code }) => [key, exit_code])).toEqual(
+    (await brokenKeys('failing')).map((key) => [key, 7]),
+  );
+  const body = await fetch(`${url}/api/v1/jobs/failing/pings/${failures[0]?.id}/body`, {
+    headers: { Authorization: `Bearer ${API_KEY}` },
+  });
+  expect(await body.text()).toBe('14 of 15 tables dumped\npg_dump: error: <invoices> & co: No space left on device\n');
+
+  const [twiceKey] = await brokenKeys('twice');
+  const doubled = pingsOf('twice').filter(({ key, rid }) => key === twiceKey && rid !== null);
+  expect(new Set(doubled.map(({ rid }) => rid)).size).toBe(2);
+  expect(doubled.map(({ kind, matched_by }) => `${kind} ${matched_by.replace('again', 'current')}`).sort()).toEqual([
+    'start current',
+    'start current',
+    'success rid',
+    'success rid',
+  ]);
+  const healthy = pingsOf('healthy').slice(0, 2);
+  expect(healthy.map(({ kind, matched_by, body_bytes }) => [kind, matched_by, body_bytes])).toEqual([
+    ['start', 'current', 0],
+    ['success', 'running', 22],
+  ]);
+  for (const slug of slugs.filter((one) => !one.startsWith('wrong'))) expect(codesOf(slug), slug).toEqual(new Set([0]));
+});
+
+test.each([
+  ['retried-503', ['503', '503', null]],
+  ['retried-drop', ['drop', 'drop', null]],
+  ['retried-timeout', ['hang', null]],
+])('%s: a ping whose reply was lost comes again and counts once', async (slug, mishaps) => {
+  await stories.get(slug);
+  const { jobs, ran } = await after;
+  const [first] = ran.filter((run) => run.slug === slug);
+  const key = keyOf(first?.due ?? 0);
+  const seen = proxy.forwarded.filter((one) => one.slug === slug).slice(0, mishaps.length);
+  expect(seen.map(({ mishap }) => mishap)).toEqual(mishaps);
+  const matches = ['current', ...mishaps.slice(1).map(() => 'retry')];
+  expect(seen.map(({ status, match, occurrence }) => ({ status, match, occurrence }))).toEqual(
+    matches.map((match) => ({ status: 200, match, occurrence: key })),
+  );
+  expect(new Set(seen.map(({ body }) => body)).size).toBe(1);
+  const { pings = [], occurrences = [] } = jobs.get(slug) ?? {};
+  const heard = pings.filter((ping) => ping.key === key).reverse();
+  expect(heard.map(({ matched_by }) => matched_by)).toEqual(matches);
+  expect(occurrences.find((one) => one.key === key)).toMatchObject({ state: 'on_time', completions: 1 });
+});
+
+test('a failure is told with its output, a debt with the way to pay it, and the end answers the mail of the problem', async () => {
+  await after;
+  const [failure = ''] = mailsTo('failing').map((raw) => readMail(raw).text);
+  expect(failure).toContain('  | pg_dump: error: <invoices> & co: No space left on device\n');
+  expect(postsTo('failing')[0]).toContain('pg_dump: error: &lt;invoices&gt; &amp; co: No space left on device');
+  for (const slug of Object.keys(BROKEN)) {
+    const [problem = '', end = ''] = mailsTo(slug).map((raw) => readMail(raw).headers);
+    const id = /^Message-ID: (<.+>)$/m.exec(problem)?.[1] ?? 'none';
+    if (BROKEN[slug]?.mend) expect(end, slug).toContain(`In-Reply-To: ${id}`);
+  }
+});
+
+test('no message and no log has a uuid, a ping URL or a key', async () => {
+  const { everything, jobs } = await after;
+  const secrets = [API_KEY, PING_KEY, SECRET, SECRET.slice(6), '/ping/', ...[...jobs.values()].map(({ uuid }) => uuid)];
+  expect(jobs.get('healthy')?.uuid).toMatch(/^[\da-f-]{36}$/);
+  for (const text of [...everything, service.printed.out, service.printed.err]) {
+    for (const secret of secrets) expect(text).not.toContain(secret);
+    expect(text).not.toMatch(/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/i);
+  }
+});

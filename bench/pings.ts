@@ -93,7 +93,9 @@ export function pingLines({ jobs, connections, created, healthz, pings, oneJob }
 type Service = { readonly port: number; stop(): Promise<void> };
 
 async function startService(folder: string): Promise<Service> {
-  const child = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts', 'serve'], {
+  // For profiles, of the service alone: BENCH_NODE_ARGS='--cpu-prof --cpu-prof-dir=/tmp/profile'
+  const nodeOptions = (process.env['BENCH_NODE_ARGS'] ?? '').split(' ').filter((option) => option !== '');
+  const child = spawn(process.execPath, [...nodeOptions, '--import', 'tsx', 'src/main.ts', 'serve'], {
     cwd: ROOT,
     env: {
       PATH: process.env['PATH'],
@@ -101,8 +103,6 @@ async function startService(folder: string): Promise<Service> {
       DATA_DIR: folder,
       PORT: '0',
       ROLLCALL_PING_KEY: PING_KEY,
-      // For profiles: NODE_OPTIONS of the service alone.
-      ...(process.env['BENCH_NODE_OPTIONS'] && { NODE_OPTIONS: process.env['BENCH_NODE_OPTIONS'] }),
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

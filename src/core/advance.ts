@@ -18,6 +18,7 @@ import {
   graceMs,
   inProgress,
   isOpen,
+  RUN_MEMORY_MS,
   type Run,
   runLimit,
   type State,
@@ -59,11 +60,17 @@ function coalesceInstant(ledger: Ledger, row: Row): Instant | null {
   return next === null ? null : next + graceMs(ledger.settings);
 }
 
+/** In progress, before its limit as that acts. */
+function isWithinLimit(ledger: Ledger, run: Run, terms: Terms, t: Instant): boolean {
+  if (run.endedAt !== null || run.startedAt === null || run.startedAt > t) return false;
+  const limit = runLimit(run.startedAt, terms);
+  if (t >= actsAt(ledger, limit)) return false;
+  return limit !== terms.graceEnd || inProgress(run, ledger.settings, t);
+}
+
 /** State of an open occurrence at `t`: the clock and its runs decide. */
 function openStateAt(ledger: Ledger, { runs, terms, deadline, held }: Case, t: Instant): State {
-  const within = runs.some(
-    (run) => inProgress(run, ledger.settings, t) && t < actsAt(ledger, runLimit(run.startedAt, terms)),
-  );
+  const within = runs.some((run) => isWithinLimit(ledger, run, terms, t));
   if (within) return 'running';
   return held === null && t >= actsAt(ledger, deadline) ? 'overdue' : 'expected';
 }
@@ -130,7 +137,11 @@ function settleUnknown(ledger: Ledger, { row, held }: Case, t: Instant): void {
 function nextCheck(ledger: Ledger, matter: Case, t: Instant): Instant | null {
   const { terms, runs, deadline, held, coalesceAt } = matter;
   const limits = timedLimits(terms, runs);
-  const checks = held ? limits : [terms.startBy, deadline, windowEnd(matter), coalesceAt, ...limits];
+  const checks = held ? [...limits] : [terms.startBy, deadline, windowEnd(matter), coalesceAt, ...limits];
+  for (const { startedAt, endedAt } of runs) {
+    // Without max_runtime a run is forgotten in the end.
+    if (startedAt !== null && endedAt === null) checks.push(startedAt + RUN_MEMORY_MS);
+  }
   const candidates = checks.flatMap((at) => (at === null ? [] : [actsAt(ledger, at)]));
   if (held) candidates.push(Math.max(held.until, actsAt(ledger, deadline)));
   const next = Math.min(...candidates.filter((at) => at > t));

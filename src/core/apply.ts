@@ -18,7 +18,7 @@ import {
 } from './ledger.ts';
 import { endOf, isCompleted, isOpen, type Run, type Settings } from './occurrence.ts';
 import { type Match, matchPing, type Ping } from './ping.ts';
-import type { Instant } from './time.ts';
+import { floorToSecond, type Instant } from './time.ts';
 
 /** What became of a ping; `run` is the one it began, ended or belongs to. `none`: it names no occurrence (422). */
 export type Applied = {
@@ -49,6 +49,8 @@ export function applyPing(ledger: Ledger, ping: Ping): Applied {
     ledger.changedRuns.add(run);
     if (match.run === null) thread.run = run;
     applyRun(ledger, ping, match, run);
+    // A spooled end may anchor a heartbeat whose deadline has passed by now.
+    if (isHeartbeat(ledger)) recordDue(ledger, ping.arrival, (due) => firstCheck(ledger, due) <= ping.arrival);
     endIncidents(ledger, ping.arrival);
     skipRecorded(ledger);
   }
@@ -111,6 +113,7 @@ function applyRun(ledger: Ledger, ping: Ping, match: Matched, run: Run): void {
 function touchRow(ledger: Ledger, at: Instant, ping: Ping, match: Matched): Row {
   const row = rowAt(ledger, at, ping.arrival);
   if (isHeartbeat(ledger) && ledger.nextUnrecorded === at) ledger.nextUnrecorded = null;
+  if (isOpen(row.state) && !isHeartbeat(ledger) && at <= ping.arrival && inPause(ledger, at)) skipPaused(ledger, row);
   if (row.matchedBy === null) changeRow(ledger, row, { matchedBy: match.rule });
   return row;
 }
@@ -130,8 +133,13 @@ function begin(ledger: Ledger, ping: Ping, run: Run, row: Row | null): void {
 
 function supersede(ledger: Ledger, by: Run, at: Instant): void {
   for (const run of ledger.runs) {
-    if (run === by || run.rid !== null || run.thread !== by.thread || run.endedAt !== null) continue;
-    if (run.supersededAt !== null || run.startedAt === null || run.startedAt > at) continue;
+    if (run === by || run.rid !== null || run.thread !== by.thread || run.startedAt === null) continue;
+    if (run.startedAt > at) {
+      // A spooled start: the next one is here already.
+      by.supersededAt = Math.min(by.supersededAt ?? run.startedAt, run.startedAt);
+      continue;
+    }
+    if (run.endedAt !== null || run.supersededAt !== null) continue;
     run.supersededAt = at;
     ledger.changedRuns.add(run);
     const row = run.scheduledFor === null ? undefined : ledger.rows.get(run.scheduledFor);
@@ -199,8 +207,8 @@ function fail(ledger: Ledger, ping: Ping, run: Run, row: Row, overturns: boolean
   if (isCompleted(row.state)) {
     const completing = completingRun(ledger, row);
     if (completing !== run) {
-      const isLater = row.completedAt !== null && ping.at >= row.completedAt;
-      if (run.rid !== null || completing === null || completing.rid !== null || !isLater) return;
+      if (!isLastWord(ledger, ping, row)) return;
+      if (run.rid !== null || completing === null || completing.rid !== null) return;
       completing.verdict = 'fail';
       ledger.changedRuns.add(completing);
       changeRow(ledger, row, { completions: row.completions - 1 });
@@ -216,9 +224,26 @@ function fail(ledger: Ledger, ping: Ping, run: Run, row: Row, overturns: boolean
     completedBy: null,
     checkAt: null,
   });
+  coverByLater(ledger, row);
   judgeWanted(ledger, row, ping.arrival);
   join(ledger, row, 'failed', ping.arrival);
   if (wasOpen) anchorHeartbeat(ledger, ping.at);
+}
+
+/** Under coalesce a failed one that a later completion preceded is covered already. */
+function coverByLater(ledger: Ledger, row: Row): void {
+  if (ledger.settings.missedRuns !== 'coalesce' || row.coveredBy !== null) return;
+  const later = [...ledger.rows.values()].filter(
+    (one) => one.scheduledFor > row.scheduledFor && isCompleted(one.state),
+  );
+  later.sort((a, b) => (a.settledAt ?? 0) - (b.settledAt ?? 0));
+  if (later[0]) changeRow(ledger, row, { coveredBy: later[0].scheduledFor });
+}
+
+/** Later by its own instant; a heartbeat's later end is another occurrence's, but in the very second. */
+function isLastWord(ledger: Ledger, ping: Ping, row: Row): boolean {
+  if (row.completedAt === null || ping.at < row.completedAt) return false;
+  return !isHeartbeat(ledger) || floorToSecond(ping.at) === floorToSecond(row.completedAt);
 }
 
 function completingRun(ledger: Ledger, row: Row): Run | null {
@@ -234,7 +259,12 @@ export function applySettings(ledger: Ledger, settings: Settings, at: Instant): 
     for (const row of byDue(ledger)) judgeWanted(ledger, row, at);
     return;
   }
-  // A check that the edit moved into the past acts now.
+  // A check that the edit moved into the past acts now, the older occurrence first.
+  const moved = ledger.nextUnrecorded !== null && firstCheck(ledger, ledger.nextUnrecorded) <= at;
+  for (const row of moved ? byDue(ledger) : []) {
+    judge(ledger, row, at);
+    endIncidents(ledger, at);
+  }
   recordDue(ledger, at, (due) => firstCheck(ledger, due) <= at);
   if (settings.missedRuns === 'coalesce') coverByKnown(ledger, at);
   // Twice: what an incident let go, as the edit took it out of trouble, may belong to another one now.
@@ -289,7 +319,9 @@ function recordDue(ledger: Ledger, at: Instant, has: (due: Instant) => boolean):
     const fresh = !ledger.rows.has(due);
     const row = rowAt(ledger, due, at);
     ledger.nextUnrecorded = isHeartbeat(ledger) ? null : nextDue(ledger, due);
-    if (fresh && ledger.pausedAt === null) judge(ledger, row, at);
+    if (!fresh || ledger.pausedAt !== null) continue;
+    judge(ledger, row, at);
+    endIncidents(ledger, at);
   }
 }
 
@@ -310,14 +342,18 @@ export function applyPause(ledger: Ledger, at: Instant): void {
 /** Resumes the job: what lived on is judged as of its own instants, and what is then past its deadline opens anew. */
 export function applyResume(ledger: Ledger, at: Instant): void {
   if (ledger.pausedAt === null) return;
-  ledger.pauses.push({ after: ledger.pausedAt, until: at });
+  const since = ledger.pausedAt;
+  ledger.pauses.push({ after: since, until: at });
   ledger.pausedAt = null;
   ledger.quiet = true;
-  for (const row of byDue(ledger)) if (isOpen(row.state)) catchUp(ledger, row, at);
+  for (const row of byDue(ledger)) if (isOpen(row.state)) catchUp(ledger, row, since, at);
   ledger.quiet = false;
   for (const row of byDue(ledger)) {
     if (isOpen(row.state)) judge(ledger, row, at);
-    else if (row.state === 'failed' && row.wanted) join(ledger, row, 'failed', at);
+    else if (row.state === 'failed') {
+      judgeWanted(ledger, row, at);
+      if (row.wanted) join(ledger, row, 'failed', at);
+    }
   }
   if (isHeartbeat(ledger)) {
     const open = openRow(ledger);
@@ -327,18 +363,21 @@ export function applyResume(ledger: Ledger, at: Instant): void {
   endIncidents(ledger, at);
 }
 
-/** One row through a pause: its own check instants in order; due inside the pause and not running, it was skipped. */
-function catchUp(ledger: Ledger, row: Row, at: Instant): void {
-  if (inPause(ledger, row.scheduledFor) && row.scheduledFor <= at && row.state !== 'running') {
-    changeRow(ledger, row, {
-      state: 'skipped',
-      reason: 'paused',
-      settledAt: row.scheduledFor,
-      wanted: false,
-      checkAt: null,
-    });
+/** Due while the job is paused: skipped as of then. */
+function skipPaused(ledger: Ledger, row: Row): void {
+  const settledAt = row.scheduledFor;
+  changeRow(ledger, row, { state: 'skipped', reason: 'paused', settledAt, wanted: false, checkAt: null });
+}
+
+/** One row through a pause: its own check instants in order; due inside the pause, it was skipped. */
+function catchUp(ledger: Ledger, row: Row, since: Instant, at: Instant): void {
+  const { scheduledFor } = row;
+  if (!isHeartbeat(ledger) && scheduledFor > since && scheduledFor <= at) {
+    skipPaused(ledger, row);
     return;
   }
+  // First as of the pause, for other settings may be in force since.
+  judge(ledger, row, since);
   while (isOpen(row.state) && row.checkAt !== null && row.checkAt <= at) judge(ledger, row, row.checkAt);
 }
 

@@ -96,7 +96,7 @@ function tell(
   before: IncidentKind | null,
 ): void {
   const opening = incident.events === 0;
-  if (!opening && !(first !== null && incident.lastTold !== null && wellBetween(ledger, incident.lastTold, first))) {
+  if (!opening && !(first !== null && wellBetween(ledger, incident, first))) {
     return;
   }
   incident.events += 1;
@@ -105,13 +105,19 @@ function tell(
   ledger.events.push({ incident, number: incident.events, type, at, first, before });
 }
 
-function wellBetween(ledger: Ledger, a: Instant, b: Instant): boolean {
-  const [low, high] = a < b ? [a, b] : [b, a];
-  for (const row of ledger.rows.values()) {
-    if (row.scheduledFor > low && row.scheduledFor < high && endedWell(row.state)) return true;
-  }
-  return ledger.wells.some((well) => well > low && well < high && !ledger.rows.has(well));
+function wellBetween(ledger: Ledger, { kind, lastTold }: Incident, first: Instant): boolean {
+  if (lastTold === null) return false;
+  const [low, high] = lastTold < first ? [lastTold, first] : [first, lastTold];
+  const isBetween = (at: Instant) => at > low && at < high;
+  for (const row of ledger.rows.values()) if (isBetween(row.scheduledFor) && endedWellFor(row, kind)) return true;
+  return ledger.wells.some(
+    ({ at, doubled }) => isBetween(at) && !ledger.rows.has(at) && !(doubled && kind === 'duplicate'),
+  );
 }
+
+/** on_time or late; for `duplicate` also without a completion too many. */
+const endedWellFor = (row: Row, kind: IncidentKind): boolean =>
+  endedWell(row.state) && (kind !== 'duplicate' || row.completions <= row.standsFor);
 
 function leave(ledger: Ledger, row: Row, from: Incident, at: Instant): void {
   if (inTrouble(row, from.kind)) from.troubledCount -= 1;
@@ -148,7 +154,5 @@ function isOver(incident: Incident, newest: Row | null): boolean {
   if (incident.kind === 'unscheduled') {
     return newest !== null && newest.scheduledFor > (incident.lastRunAt ?? 0) && endedWell(newest.state);
   }
-  if (!newest) return true;
-  if (!endedWell(newest.state)) return false;
-  return incident.kind !== 'duplicate' || newest.completions <= newest.standsFor;
+  return !newest || endedWellFor(newest, incident.kind);
 }

@@ -105,7 +105,7 @@ export type Ledger = {
   /** Open incidents by kind. */
   readonly incidents: Map<IncidentKind, Incident>;
   /** Instants that ended well, of rows not loaded (the newest ones; only while an incident is open). */
-  readonly wells: readonly Instant[];
+  readonly wells: readonly { readonly at: Instant; readonly doubled: boolean }[];
   /** At resume what lived on is judged without a word. */
   quiet: boolean;
 

@@ -3,6 +3,7 @@ import {
   currentVersion,
   dueAt,
   followingInstant,
+  inPause,
   isHeartbeat,
   type Ledger,
   latestInstant,
@@ -12,7 +13,7 @@ import {
   termsAt,
   versionOf,
 } from './ledger.ts';
-import { inProgress, isCompleted, isFinished, RUN_MEMORY_MS, type Run } from './occurrence.ts';
+import { inProgress, isCompleted, isFinished, isOpen, RUN_MEMORY_MS, type Run } from './occurrence.ts';
 import { floorToSecond, type Instant } from './time.ts';
 
 export type PingKind = 'start' | 'success' | 'fail' | 'log';
@@ -184,7 +185,7 @@ function matchClock(ledger: Ledger, ping: Ping): Match {
   const n = followingInstant(ledger, ping.at);
   const candidate = n !== null && opensBy(ledger, n, ping.at) && isOver(ledger, c, ping.at) ? n : c;
   if (candidate === null) return { rule: 'off_schedule', scheduledFor: null, run: null };
-  if (!isFinishedAt(ledger, candidate)) return { rule: 'current', scheduledFor: candidate, run: null };
+  if (!isFinishedAt(ledger, candidate, ping.arrival)) return { rule: 'current', scheduledFor: candidate, run: null };
   if (candidate === n || isNearer(ledger, candidate, n, ping.at)) {
     return { rule: 'again', scheduledFor: candidate, run: null };
   }
@@ -197,14 +198,14 @@ function opensBy(ledger: Ledger, due: Instant, at: Instant): boolean {
   return (row ? rowTerms(ledger, row) : termsAt(ledger, due, version)).opensAt <= at;
 }
 
-const isFinishedAt = (ledger: Ledger, due: Instant): boolean => {
-  const row = ledger.rows.get(due);
-  if (row) return isFinished(row.state);
-  return ledger.pausedAt !== null && due > ledger.pausedAt;
+/** Whether nothing more is awaited for it at `at`; in a pause it is skipped as soon as it is due. */
+const isFinishedAt = (ledger: Ledger, due: Instant, at: Instant): boolean => {
+  const { state } = ledger.rows.get(due) ?? { state: 'expected' as const };
+  return isFinished(state) || (isOpen(state) && due <= at && inPause(ledger, due));
 };
 
 function isOver(ledger: Ledger, c: Instant | null, at: Instant): boolean {
-  if (c === null || isFinishedAt(ledger, c)) return true;
+  if (c === null || isFinishedAt(ledger, c, at)) return true;
   const version = dueAt(ledger, c)?.version ?? currentVersion(ledger);
   return at >= termsAt(ledger, c, version).graceEnd;
 }
@@ -220,9 +221,9 @@ function matchHeartbeat(ledger: Ledger, ping: Ping): Match {
   const run = heartbeatRun(ledger, ping);
   const rule = run ? (ping.rid === null ? 'running' : 'rid') : 'current';
   const open = openRow(ledger)?.scheduledFor ?? ledger.nextUnrecorded;
-  const earlier =
-    ping.kind === 'success' || ping.kind === 'fail' || open === null ? earlierOf(ledger, ping, open) : null;
-  if (ping.kind === 'log' && run && run.scheduledFor !== null) return { rule, scheduledFor: run.scheduledFor, run };
+  const isEnd = ping.kind === 'success' || ping.kind === 'fail';
+  const earlier = isEnd || open === null ? earlierOf(ledger, ping, open) : null;
+  if (!isEnd && run && run.scheduledFor !== null) return { rule, scheduledFor: run.scheduledFor, run };
   if (earlier) return { rule: 'again', scheduledFor: earlier.scheduledFor, run };
   if (open === null) return { rule: 'off_schedule', scheduledFor: null, run };
   return { rule, scheduledFor: open, run };
@@ -241,9 +242,13 @@ function earlierOf(ledger: Ledger, ping: Ping, open: Instant | null): Row | null
   const anchor = open === null ? Number.POSITIVE_INFINITY : anchorOf(ledger, open);
   if (second > anchor) return null;
   const earlier = [...ledger.rows.keys()].filter((due) => due !== open).sort((a, b) => a - b);
-  const then = earlier.findLast((due) => anchorOf(ledger, due) < second);
-  const at = then ?? (second < anchor ? earlier[0] : undefined);
-  return at === undefined ? null : (ledger.rows.get(at) ?? null);
+  if (open === null && ping.kind !== 'success' && ping.kind !== 'fail')
+    return ledger.rows.get(earlier.at(-1) ?? 0) ?? null;
+  const due = earlier.findLast((one) => anchorOf(ledger, one) < second) ?? earlier[0];
+  const then = due === undefined ? undefined : ledger.rows.get(due);
+  if (!then) return null;
+  // Anchored anew in that second by a resume, say: the open one it is.
+  return second === anchor && floorToSecond(then.settledAt ?? 0) < second ? null : then;
 }
 
 function anchorOf(ledger: Ledger, due: Instant): Instant {

@@ -170,7 +170,7 @@ function assemble(
       runs: [...own],
       threads: new Map(),
       incidents: new Map((incidents.get(job.id) ?? []).map((incident) => [incident.kind, incident])),
-      wells: (wells.get(job.id) ?? []).map(({ at }) => at),
+      wells: wells.get(job.id) ?? [],
       quiet: false,
       changed: new Set(),
       changedRuns: new Set(),

@@ -12,7 +12,7 @@ export { DatabaseUnavailable } from './unavailable.ts';
  * number is taken wherever the server expects a timestamptz: `where due_at <= ${now}`; where nothing says so, cast:
  * `${now}::timestamptz`. int8 (also count(*)) reads as a number. A string given for json is JSON text.
  */
-export type TransactionSql = postgres.ISql & {
+type TransactionSql = postgres.ISql & {
   readonly notify: never;
   readonly file: never;
   readonly types: never;
@@ -29,7 +29,7 @@ export type Tx = {
   savepoint<T>(work: () => Promise<T>): Promise<T>;
 };
 
-export type TransactionOptions = {
+type TransactionOptions = {
   /** The longest one statement may run, on the server (10 s). */
   readonly statementTimeoutMs?: number;
   /** The longest the whole may take, waiting for a connection included (15 s). */

@@ -82,7 +82,7 @@ export type Loaded = {
   readonly runs: readonly (Run & { readonly jobId: number })[];
   readonly threads: readonly StoredThread[];
   readonly incidents: readonly (Incident & { readonly jobId: number })[];
-  readonly wells: readonly { readonly jobId: number; readonly at: Instant }[];
+  readonly wells: readonly { readonly jobId: number; readonly at: Instant; readonly doubled: boolean }[];
   readonly pauses: readonly { readonly jobId: number; readonly after: Instant; readonly until: Instant }[];
   readonly silences: readonly Silence[];
 };
@@ -227,12 +227,15 @@ async function openIncidents(tx: Tx, jobIds: readonly number[]): Promise<(Incide
     from incidents where job_id = any(${jobIds as number[]}::bigint[]) and resolved_at is null`;
 }
 
-async function newestWells(tx: Tx, jobIds: readonly number[]): Promise<{ jobId: number; at: Instant }[]> {
+async function newestWells(
+  tx: Tx,
+  jobIds: readonly number[],
+): Promise<{ jobId: number; at: Instant; doubled: boolean }[]> {
   if (jobIds.length === 0) return [];
-  return tx.sql<{ jobId: number; at: Instant }[]>`
-    select o.job_id as "jobId", o.scheduled_for as "at" from unnest(${jobIds as number[]}::bigint[]) j(id)
+  return tx.sql<{ jobId: number; at: Instant; doubled: boolean }[]>`
+    select o.job_id as "jobId", o.scheduled_for as "at", o.completions > o.stands_for as doubled from unnest(${jobIds as number[]}::bigint[]) j(id)
     cross join lateral (
-      select job_id, scheduled_for from occurrences w where w.job_id = j.id and w.state in ('on_time', 'late')
+      select * from occurrences w where w.job_id = j.id and w.state in ('on_time', 'late')
       order by w.scheduled_for desc limit ${WELLS}) o`;
 }
 

@@ -459,8 +459,12 @@ class SlowLedger {
     return known.filter(({ after, until }) => after < this.#deadline(o) && until > this.#opensAt(o));
   }
 
+  /** What people were told about is not taken back to be awaited. */
   #isTouched(o: Occurrence): boolean {
-    return this.#touching(o).length > 0;
+    const told = this.#incidents.some(
+      (one) => one.kind !== 'not_started' && TROUBLES.includes(one.kind) && isMember(one, o),
+    );
+    return !told && this.#touching(o).length > 0;
   }
 
   #blindSettleEnd(o: Occurrence): Instant {
@@ -527,7 +531,7 @@ class SlowLedger {
     const age = ping.at - input.at;
     if (!isSame || age >= DAY) return false;
     if (ping.rid === null) return input.body === ping.body && this.#period() === null && this.#isSameMoment(ping, age);
-    // A constant run id is no retry of yesterday's run (R17), unless it comes within seconds.
+    // A constant run id is no retry of yesterday's run (R17), unless it comes within 2 minutes.
     return run === null || !this.#isOutlived(run, ping) || age < 120 * SECOND;
   }
 

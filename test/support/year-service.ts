@@ -13,7 +13,7 @@ import { connect, type Tx } from '../../src/store/database.ts';
 import { projects } from '../../src/store/schema.ts';
 import { createVitals } from '../../src/vitals.ts';
 import type { Zones } from '../../src/zones.ts';
-import { createTestDatabase, type ManualClock, manualClock } from './database.ts';
+import { createTestDatabase, manualClock } from './database.ts';
 import type { History, HistorySettings, Input } from './history.ts';
 
 /** A job of the service and what happens to it; `channels` as in its definition. */
@@ -65,11 +65,19 @@ export async function startService(zones: Zones, { settleMs, start }: { settleMs
   });
 
   const uuids = new Map<string, string>();
+  const answers = new Map<string, number>();
+  const submit = async (to: typeof first, slug: string, input: PingInput): Promise<void> => {
+    const answer = await to.ingest.submit(incomingPing(uuids.get(slug) ?? '', input));
+    const word = answer.outcome === 'accepted' ? answer.matchedBy : answer.outcome;
+    answers.set(word, (answers.get(word) ?? 0) + 1);
+  };
   const changesOf = (n: number) => (n % 2 === 0 ? first : second).changes;
 
   return {
     clock,
     failures,
+    /** How many pings were answered how. */
+    answers,
     projectId,
     run,
     deps: first.deps,
@@ -99,8 +107,8 @@ export async function startService(zones: Zones, { settleMs, start }: { settleMs
       let flying: Promise<unknown>[] = [];
       for (const [i, input] of inputs.entries()) {
         if (input.type === 'ping') {
-          const { ingest } = (i + slug.length) % 2 === 0 ? first : second;
-          flying.push(ingest.submit(incomingPing(uuids.get(slug) ?? '', input)));
+          const replica = (i + slug.length) % 2 === 0 ? first : second;
+          flying.push(submit(replica, slug, input));
           continue;
         }
         await Promise.all(flying);
@@ -177,7 +185,12 @@ export type Ticks = { readonly at: readonly Instant[]; readonly atStep: (step: n
 export async function play(
   service: Service,
   jobs: readonly PlayedJob[],
-  { windows, until, ticks, onStep }: Pick<History, 'windows' | 'until'> & { ticks: Ticks; onStep?: (now: Instant) => void },
+  {
+    windows,
+    until,
+    ticks,
+    onStep,
+  }: Pick<History, 'windows' | 'until'> & { ticks: Ticks; onStep?: (now: Instant) => void },
 ): Promise<void> {
   const { clock } = service;
   const agenda = agendaOf(jobs, windows, until, ticks.at);
@@ -233,4 +246,3 @@ export async function settleDown(service: Service, now: Instant): Promise<void> 
   await service.tick();
   await service.tick();
 }
-

@@ -208,7 +208,17 @@ export function advance(ledger: Ledger, until: Instant, steps: number): boolean 
     if (row && (pendingAt < freshAt || (pendingAt === freshAt && row.scheduledFor < (due ?? 0)))) {
       judge(ledger, row, at);
     } else if (due !== null) record(ledger, due, at);
-    endIncidents(ledger, at);
+    settleIncidents(ledger, at);
+  }
+}
+
+/** Ends the incidents that are over; what one of them lets go, still open, may belong to another one now. */
+export function settleIncidents(ledger: Ledger, at: Instant): void {
+  for (let ended = endIncidents(ledger, at); ended.length > 0; ended = endIncidents(ledger, at)) {
+    const ids = new Set(ended.map(({ id }) => id));
+    for (const row of ledger.rows.values()) {
+      if (row.incidentId !== null && ids.has(row.incidentId) && isOpen(row.state)) judge(ledger, row, at);
+    }
   }
 }
 
@@ -239,7 +249,7 @@ export function coverEarlier(ledger: Ledger, completed: Row, at: Instant): void 
     if (row.state !== 'coalesced' && !(coalesce && (isOpen(row.state) || yieldsToCover.has(row.state)))) continue;
     changeRow(ledger, row, { coveredBy: completed.scheduledFor });
     if (row.state === 'failed') judgeWanted(ledger, row, at);
-    else if (isOpen(row.state)) judge(ledger, row, at);
+    else if (isOpen(row.state) && ledger.pausedAt === null) judge(ledger, row, at);
   }
 }
 

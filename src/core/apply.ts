@@ -1,5 +1,5 @@
-import { coverEarlier, endAllSilently, judge, judgeWanted } from './advance.ts';
-import { changeRow, endIncidents, join, joinDuplicate, noteUnscheduled } from './incident.ts';
+import { coverEarlier, endAllSilently, judge, judgeWanted, settleIncidents } from './advance.ts';
+import { changeRow, join, joinDuplicate, noteUnscheduled } from './incident.ts';
 import {
   anchorHeartbeat,
   currentVersion,
@@ -33,6 +33,7 @@ export type Applied = {
  * nothing is evidence all the same.
  */
 export function applyPing(ledger: Ledger, ping: Ping): Applied {
+  skipDue(ledger, ping.arrival);
   const match = matchPing(ledger, ping);
   if (match.rule === 'none') return { match, scheduledFor: null, run: null, counted: false };
   if (match.rule === 'retry') return { match, scheduledFor: match.scheduledFor, run: match.run, counted: false };
@@ -44,14 +45,16 @@ export function applyPing(ledger: Ledger, ping: Ping): Applied {
     scheduledFor: match.scheduledFor,
     run,
   };
-  if (run && ping.kind !== 'log') {
+  if (run) {
     run.heardAt = ping.arrival;
     ledger.changedRuns.add(run);
+  }
+  if (run && ping.kind !== 'log') {
     if (match.run === null) thread.run = run;
     applyRun(ledger, ping, match, run);
     // A spooled end may anchor a heartbeat whose deadline has passed by now.
     if (isHeartbeat(ledger)) recordDue(ledger, ping.arrival, (due) => firstCheck(ledger, due) <= ping.arrival);
-    endIncidents(ledger, ping.arrival);
+    settleIncidents(ledger, ping.arrival);
     skipRecorded(ledger);
   }
   return { match, scheduledFor: match.scheduledFor, run, counted: true };
@@ -113,7 +116,6 @@ function applyRun(ledger: Ledger, ping: Ping, match: Matched, run: Run): void {
 function touchRow(ledger: Ledger, at: Instant, ping: Ping, match: Matched): Row {
   const row = rowAt(ledger, at, ping.arrival);
   if (isHeartbeat(ledger) && ledger.nextUnrecorded === at) ledger.nextUnrecorded = null;
-  if (isOpen(row.state) && !isHeartbeat(ledger) && at <= ping.arrival && inPause(ledger, at)) skipPaused(ledger, row);
   if (row.matchedBy === null) changeRow(ledger, row, { matchedBy: match.rule });
   return row;
 }
@@ -158,7 +160,13 @@ function finish(ledger: Ledger, ping: Ping, run: Run, row: Row | null): void {
   const verdict = ping.kind === 'success' ? 'success' : 'fail';
   const before = run.verdict;
   // The last word is the last by its instant: a spooled one may arrive after it.
-  if (before === verdict || (run.endedAt !== null && ping.at < run.endedAt)) return;
+  if (run.endedAt !== null && ping.at < run.endedAt) return;
+  if (before === verdict) {
+    // Nothing new of the run; but its occurrence may have failed in between by another word.
+    const isAwaited = verdict === 'success' && row !== null && row.state !== 'skipped' && !isCompleted(row.state);
+    if (isAwaited) complete(ledger, row, run, endOf(ping.at, run.startedAt, rowTerms(ledger, row)), ping);
+    return;
+  }
   Object.assign(run, { verdict, endedAt: ping.at, exitCode: ping.exitCode });
   run.durationMs = ping.durationMs ?? (run.startedAt === null ? null : Math.max(0, ping.at - run.startedAt));
   if (!row) return;
@@ -263,18 +271,15 @@ export function applySettings(ledger: Ledger, settings: Settings, at: Instant): 
   const moved = ledger.nextUnrecorded !== null && firstCheck(ledger, ledger.nextUnrecorded) <= at;
   for (const row of moved ? byDue(ledger) : []) {
     judge(ledger, row, at);
-    endIncidents(ledger, at);
+    settleIncidents(ledger, at);
   }
   recordDue(ledger, at, (due) => firstCheck(ledger, due) <= at);
   if (settings.missedRuns === 'coalesce') coverByKnown(ledger, at);
-  // Twice: what an incident let go, as the edit took it out of trouble, may belong to another one now.
-  for (let round = 0; round < 2; round += 1) {
-    for (const row of byDue(ledger)) {
-      judge(ledger, row, at);
-      endIncidents(ledger, at);
-    }
-    endIncidents(ledger, at);
+  for (const row of byDue(ledger)) {
+    judge(ledger, row, at);
+    settleIncidents(ledger, at);
   }
+  settleIncidents(ledger, at);
 }
 
 /** A job that coalesces from now on: what was completed before covers what is older, in the order of completion. */
@@ -309,7 +314,7 @@ export function applyVersion(ledger: Ledger, version: Omit<Version, 'startsAfter
   ledger.nextUnrecorded = null;
   if (version.periodMs === null) ledger.nextUnrecorded = nextDue(ledger, at);
   else anchorHeartbeat(ledger, at);
-  endIncidents(ledger, at);
+  settleIncidents(ledger, at);
 }
 
 /** Rows for instants that have none yet, as long as `has` says so: an edit or a pause has to say what became of them. */
@@ -321,7 +326,7 @@ function recordDue(ledger: Ledger, at: Instant, has: (due: Instant) => boolean):
     ledger.nextUnrecorded = isHeartbeat(ledger) ? null : nextDue(ledger, due);
     if (!fresh || ledger.pausedAt !== null) continue;
     judge(ledger, row, at);
-    endIncidents(ledger, at);
+    settleIncidents(ledger, at);
   }
 }
 
@@ -342,6 +347,8 @@ export function applyPause(ledger: Ledger, at: Instant): void {
 /** Resumes the job: what lived on is judged as of its own instants, and what is then past its deadline opens anew. */
 export function applyResume(ledger: Ledger, at: Instant): void {
   if (ledger.pausedAt === null) return;
+  skipDue(ledger, at);
+  if (ledger.settings.missedRuns === 'coalesce') coverByKnown(ledger, at);
   const since = ledger.pausedAt;
   ledger.pauses.push({ after: since, until: at });
   ledger.pausedAt = null;
@@ -360,22 +367,22 @@ export function applyResume(ledger: Ledger, at: Instant): void {
     ledger.nextUnrecorded = null;
     if (!open) anchorHeartbeat(ledger, at);
   }
-  endIncidents(ledger, at);
+  settleIncidents(ledger, at);
 }
 
-/** Due while the job is paused: skipped as of then. */
-function skipPaused(ledger: Ledger, row: Row): void {
-  const settledAt = row.scheduledFor;
-  changeRow(ledger, row, { state: 'skipped', reason: 'paused', settledAt, wanted: false, checkAt: null });
-}
-
-/** One row through a pause: its own check instants in order; due inside the pause, it was skipped. */
-function catchUp(ledger: Ledger, row: Row, since: Instant, at: Instant): void {
-  const { scheduledFor } = row;
-  if (!isHeartbeat(ledger) && scheduledFor > since && scheduledFor <= at) {
-    skipPaused(ledger, row);
-    return;
+/** What became due while the job is paused is skipped as of then; a heartbeat's running one lives on. */
+function skipDue(ledger: Ledger, at: Instant): void {
+  const since = ledger.pausedAt;
+  if (since === null || isHeartbeat(ledger)) return;
+  for (const row of byDue(ledger)) {
+    const { scheduledFor: settledAt } = row;
+    if (!isOpen(row.state) || settledAt <= since || settledAt > at) continue;
+    changeRow(ledger, row, { state: 'skipped', reason: 'paused', settledAt, wanted: false, checkAt: null });
   }
+}
+
+/** One row through a pause: its own check instants in order. */
+function catchUp(ledger: Ledger, row: Row, since: Instant, at: Instant): void {
   // First as of the pause, for other settings may be in force since.
   judge(ledger, row, since);
   while (isOpen(row.state) && row.checkAt !== null && row.checkAt <= at) judge(ledger, row, row.checkAt);
@@ -390,6 +397,7 @@ export function applyDecision(
 ): boolean {
   const isNext = ledger.nextUnrecorded === scheduledFor;
   if (!ledger.rows.has(scheduledFor) && !dueAt(ledger, scheduledFor) && !isNext) return false;
+  skipDue(ledger, at);
   const row = rowAt(ledger, scheduledFor, at);
   if (isHeartbeat(ledger) && isNext) ledger.nextUnrecorded = null;
   const wasOpen = isOpen(row.state);
@@ -398,7 +406,7 @@ export function applyDecision(
   changeRow(ledger, row, { state, reason: 'operator', note, settledAt: at, ...unsaid });
   if (state === 'on_time') coverEarlier(ledger, row, at);
   if (wasOpen) anchorHeartbeat(ledger, at);
-  endIncidents(ledger, at);
+  settleIncidents(ledger, at);
   skipRecorded(ledger);
   return true;
 }

@@ -141,13 +141,17 @@ export function end(ledger: Ledger, incident: Incident, at: Instant, silent: boo
 }
 
 /** Ends every incident whose occurrences are out of trouble and whose job's newest verdict is well (rule 37). */
-export function endIncidents(ledger: Ledger, at: Instant): void {
-  if (ledger.incidents.size === 0 || ledger.quiet) return;
+export function endIncidents(ledger: Ledger, at: Instant): Incident[] {
+  if (ledger.incidents.size === 0 || ledger.quiet) return [];
   const newest = newestVerdict(ledger);
+  const ended: Incident[] = [];
   for (const incident of [...ledger.incidents.values()]) {
     if (incident.kind === 'schedule_error' || incident.troubledCount > 0) continue;
-    if (isOver(incident, newest)) end(ledger, incident, at, false);
+    if (!isOver(incident, newest)) continue;
+    end(ledger, incident, at, false);
+    ended.push(incident);
   }
+  return ended;
 }
 
 function isOver(incident: Incident, newest: Row | null): boolean {

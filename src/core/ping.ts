@@ -176,7 +176,7 @@ function isOutlived(ledger: Ledger, run: Run, ping: Ping): boolean {
   if (run.endedAt === null || ping.ownAt !== null || ping.key !== null) return false;
   if (isHeartbeat(ledger)) return true;
   const latest = latestInstant(ledger, ping.at);
-  return latest !== null && latest > (run.scheduledFor ?? run.endedAt);
+  return latest !== null && latest > (run.scheduledFor ?? run.startedAt ?? run.endedAt);
 }
 
 /** Rules 4 and 5: the clock alone says what the ping is about. */
@@ -225,15 +225,18 @@ function matchHeartbeat(ledger: Ledger, ping: Ping): Match {
   const earlier = isEnd || open === null ? earlierOf(ledger, ping, open) : null;
   if (!isEnd && run && run.scheduledFor !== null) return { rule, scheduledFor: run.scheduledFor, run };
   if (earlier) return { rule: 'again', scheduledFor: earlier.scheduledFor, run };
-  if (open === null) return { rule: 'off_schedule', scheduledFor: null, run };
+  // An end dated before the first anchor would move the open one into the past.
+  const isBefore = isEnd && open !== null && floorToSecond(ping.at) < anchorOf(ledger, open);
+  if (open === null || isBefore) return { rule: 'off_schedule', scheduledFor: null, run };
   return { rule, scheduledFor: open, run };
 }
 
 function heartbeatRun(ledger: Ledger, ping: Ping): Run | null {
   const run = ping.rid === null ? latestUnnamed(ledger, ping.at) : (ledger.threads.get(ping.thread)?.run ?? null);
   if (!run || (ping.rid === null && ping.kind !== 'success' && ping.kind !== 'fail')) return null;
-  if (run.endedAt !== null || (ping.rid !== null && !isKnown(ledger, run, ping))) return null;
-  return run;
+  if (ping.rid !== null && !isKnown(ledger, run, ping)) return null;
+  const isEnd = ping.kind === 'success' || ping.kind === 'fail';
+  return run.endedAt !== null && (isEnd || isOutlived(ledger, run, ping)) ? null : run;
 }
 
 /** The occurrence that was open at the ping's instant, where the open one was anchored only in that second or later. */
@@ -244,11 +247,16 @@ function earlierOf(ledger: Ledger, ping: Ping, open: Instant | null): Row | null
   const earlier = [...ledger.rows.keys()].filter((due) => due !== open).sort((a, b) => a - b);
   if (open === null && ping.kind !== 'success' && ping.kind !== 'fail')
     return ledger.rows.get(earlier.at(-1) ?? 0) ?? null;
-  const due = earlier.findLast((one) => anchorOf(ledger, one) < second) ?? earlier[0];
-  const then = due === undefined ? undefined : ledger.rows.get(due);
+  const index = earlier.findLastIndex((due) => anchorOf(ledger, due) < second);
+  const then = ledger.rows.get(earlier[Math.max(index, 0)] ?? 0);
   if (!then) return null;
-  // Anchored anew in that second by a resume, say: the open one it is.
-  return second === anchor && floorToSecond(then.settledAt ?? 0) < second ? null : then;
+  const closed = floorToSecond(then.settledAt ?? second);
+  if (index < 0) return closed >= second ? then : null;
+  // Closed before that second by an edit, a pause or a person, it was not open any more: the next one was, or is.
+  const next = earlier[index + 1] ?? open;
+  const isOver = closed < second && (then.state === 'skipped' || (next !== null && anchorOf(ledger, next) === second));
+  if (!isOver || next === null) return then;
+  return next === open ? null : (ledger.rows.get(next) ?? null);
 }
 
 function anchorOf(ledger: Ledger, due: Instant): Instant {

@@ -14,7 +14,7 @@ import {
 } from '../support/receivers.ts';
 import { curl } from '../web/harness.ts';
 import { BROKEN, type Breakage, GRACE_S, JOBS, keyOf, slugs, spaced, TICK_S, ZONE } from './crontab-jobs.ts';
-import { type Told, toldByMail, toldBySlack, verifiedBody, type WebhookEvent } from './crontab-messages.ts';
+import { type Told, toldByMail, toldBySlack, verifiedBody } from './crontab-messages.ts';
 import { type LossyProxy, startLossyProxy } from './crontab-proxy.ts';
 
 // A real crontab (crontab.sh) runs real curls against the real service, which mails, posts to Slack and calls a webhook.
@@ -58,6 +58,18 @@ type JobHistory = {
   readonly pings: readonly Ping[];
 };
 
+/** Everything that was told and is recorded once all is mended and the crontab has gone on for a while. */
+type Aftermath = {
+  readonly incidents: readonly Incident[];
+  readonly jobs: ReadonlyMap<string, JobHistory>;
+  readonly ran: readonly { readonly due: number; readonly slug: string; readonly mode: string }[];
+  readonly curls: readonly { readonly slug: string; readonly code: number }[];
+  readonly told: ReadonlyMap<string, readonly Told[]>;
+  readonly hooks: HttpReceiver['requests'];
+  /** Every message as it came, and mails also as they are read. */
+  readonly everything: readonly string[];
+};
+
 let folder: string;
 let service: Run;
 let url: string;
@@ -66,16 +78,8 @@ let http: HttpReceiver;
 let proxy: LossyProxy;
 let crontab: ChildProcess | null = null;
 const stories = new Map<string, Promise<void>>();
-/** Everything that was told and is recorded once all is mended and the crontab has gone on for a while. */
-let after: Promise<{
-  readonly incidents: readonly Incident[];
-  readonly jobs: ReadonlyMap<string, JobHistory>;
-  readonly ran: readonly { readonly due: number; readonly slug: string; readonly mode: string }[];
-  readonly curls: readonly { readonly slug: string; readonly code: number }[];
-  readonly told: ReadonlyMap<string, readonly Told[]>;
-  readonly events: readonly WebhookEvent[];
-  readonly everything: readonly string[];
-}>;
+/** Awaited by the tests; nothing changes any more. */
+let after: Promise<Aftermath>;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'rollcall-crontab-proof-'));
@@ -104,7 +108,7 @@ beforeAll(async () => {
   });
   await setUpJobs();
   for (const slug of slugs) {
-    const story = tell(slug, JOBS[slug]?.mode ?? '');
+    const story = breakAndMend(slug, JOBS[slug]?.mode ?? '');
     story.catch(() => undefined);
     stories.set(slug, story);
   }
@@ -126,7 +130,7 @@ function stopCrontab(): void {
   crontab = null;
 }
 
-/** Waits for a condition; the schedule takes real seconds. */
+/** Waits for a condition. */
 const until = <T>(condition: () => T | Promise<T>, timeout = 60_000): Promise<T> =>
   vi.waitFor(condition, { timeout, interval: 200 });
 
@@ -141,7 +145,7 @@ async function put(path: string, body: object): Promise<void> {
   expect(exitCode, `PUT ${path}: ${errors}${output}`).toBe(0);
 }
 
-/** Three channels that all share, and for each job that breaks a mailbox and a Slack channel of its own. */
+/** Three channels that all share, and for each job a mailbox and a Slack channel of its own. */
 async function setUpChannels(): Promise<void> {
   await put('channels/ops-mail', { kind: 'email', to: 'ops@example.org' });
   await put('channels/ops-slack', { kind: 'slack', url: `${http.url}/slack/ops` });
@@ -187,7 +191,7 @@ async function setMode(slug: string, mode: string, anchor = anchors.get(slug) ??
 }
 
 /** What happens to one job, from well to broken to well again. */
-async function tell(slug: string, mode: string): Promise<void> {
+async function breakAndMend(slug: string, mode: string): Promise<void> {
   const broken = BROKEN[slug];
   if (!broken) return void (await completedAfter(slug, 0, 2));
   if (broken.every === TICK_S) {
@@ -195,7 +199,7 @@ async function tell(slug: string, mode: string): Promise<void> {
     await setMode(slug, mode);
   }
   if (broken.mend) {
-    await until(() => expect(moodsTold(slug)).toEqual(EVERYWHERE(['problem'])));
+    await until(() => expect(moodsTold(slug)).toEqual(everywhere(['problem'])));
     const { status } = (await get(`jobs/${slug}`)) as { status: string };
     expect(status).toBe(broken.status);
     const { incidents } = (await get(`incidents?state=open&job=${slug}`)) as { incidents: Incident[] };
@@ -206,11 +210,11 @@ async function tell(slug: string, mode: string): Promise<void> {
   if (broken.mend === 'the lock') await writeFile(join(folder, `go-${slug}`), '');
   if (broken.mend === 'the debt') await payDebts(slug, mendedAt);
   const both = broken.mend ? ['problem', 'recovered'] : ['recovered'];
-  await until(() => expect(moodsTold(slug)).toEqual(EVERYWHERE(both)));
+  await until(() => expect(moodsTold(slug)).toEqual(everywhere(both)));
   await completedAfter(slug, Date.now());
 }
 
-const EVERYWHERE = (moods: readonly string[]) => ({ mail: moods, slack: moods, opsMail: moods, opsSlack: moods });
+const everywhere = (moods: readonly string[]) => ({ mail: moods, slack: moods, opsMail: moods, opsSlack: moods });
 
 /** Waits until runs that were due later than this have been completed in time. */
 async function completedAfter(slug: string, instant: number, count = 1): Promise<void> {
@@ -226,7 +230,7 @@ async function completedAfter(slug: string, instant: number, count = 1): Promise
 /** The first as its mail says, the others by their keys in the incident. A good run alone ends nothing. */
 async function payDebts(slug: string, since: number): Promise<void> {
   await completedAfter(slug, since);
-  expect(moodsTold(slug)).toEqual(EVERYWHERE(['problem']));
+  expect(moodsTold(slug)).toEqual(everywhere(['problem']));
   const [mail] = mailsTo(slug);
   const first = /occ=([^\s,]+)/.exec(readMail(mail ?? '').text)?.[1];
   const { incidents } = (await get(`incidents?state=open&job=${slug}`)) as { incidents: Incident[] };
@@ -273,7 +277,7 @@ async function get(path: string): Promise<unknown> {
   return response.json();
 }
 
-async function lookBack(): Promise<Awaited<typeof after>> {
+async function lookBack(): Promise<Aftermath> {
   await Promise.allSettled(stories.values());
   await until(async () => expect(await (await fetch(`${url}/metrics`)).text()).toMatch(/^rollcall_outbox_waiting 0$/m));
   const { incidents } = (await get('incidents?limit=500')) as { incidents: Incident[] };
@@ -289,7 +293,6 @@ async function lookBack(): Promise<Awaited<typeof after>> {
   );
   const log = await readFile(join(folder, 'log'), 'utf8');
   stopCrontab();
-  const hooks = http.requests.filter(({ path }) => path === '/hook');
   const messages = [...smtp.mails.map(({ raw }) => raw), ...http.requests.map(({ body }) => body)];
   await show();
   const runs = [...log.matchAll(/^(\d+) (\S+) run (\S+)$/gm)];
@@ -304,7 +307,7 @@ async function lookBack(): Promise<Awaited<typeof after>> {
         [`slack of ${name}`, slacked(name)],
       ]),
     ),
-    events: hooks.flatMap(({ headers, body }) => verifiedBody(headers, body, SECRET).events),
+    hooks: http.requests.filter(({ path }) => path === '/hook'),
     everything: messages.map((text) => `${text}\n${text.includes('Message-ID') ? Object.values(readMail(text)) : ''}`),
   };
 }
@@ -334,11 +337,12 @@ test.each(Object.entries(BROKEN))('%s: told once, then its end with what became 
   const { told } = await after;
   const keys = await brokenKeys(slug);
   const [key = ''] = keys;
-  const about = it.mend === undefined || keys.length === 1 ? '' : keys.map((one) => `${spaced(one)}: ${it.became}`);
+  // A single one stands in the title already.
+  const runs = keys.length === 1 ? [] : keys.map((one) => `${spaced(one)}: ${it.became}`);
   const was = it.mend ? `has recovered (was ${it.word})` : `was ${it.word} and has recovered`;
   const tally = keys.length === 1 ? `${spaced(key)} ${it.became}` : `${keys.length} ${it.became}`;
   const problem = { job: slug, mood: 'problem', title: `${slug} ${it.says}: due ${spaced(key)}`, runs: [] };
-  const end = { job: slug, mood: 'recovered', title: `${slug} ${was}: ${tally}`, runs: about === '' ? [] : about };
+  const end = { job: slug, mood: 'recovered', title: `${slug} ${was}: ${tally}`, runs };
   const expected = it.mend ? [problem, end] : [end];
   for (const channel of [`mail to ${slug}`, `slack of ${slug}`, 'mail to ops', 'slack of ops'])
     expect(
@@ -348,7 +352,10 @@ test.each(Object.entries(BROKEN))('%s: told once, then its end with what became 
 });
 
 test('the webhook is signed and told each opening and each end once, and nothing else', async () => {
-  const { events, incidents } = await after;
+  const { hooks, incidents } = await after;
+  const bodies = hooks.map(({ headers, body }) => verifiedBody(headers, body, SECRET));
+  expect(new Set(bodies.map(({ id }) => id)).size).toBe(bodies.length);
+  const events = bodies.flatMap((body) => body.events);
   expect(events.map(({ type, job }) => `${job.slug} ${type}`).sort()).toEqual(
     Object.keys(BROKEN)
       .flatMap((slug) => [`${slug} incident.opened`, `${slug} incident.resolved`])

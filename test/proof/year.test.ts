@@ -44,7 +44,7 @@ beforeAll(async () => {
   service = await startService(zones, { settleMs: 600_000, start: YEAR_START });
   await service.beat();
   const random = randomOf(2018);
-  const wished = Array.from({ length: 400 }, () => YEAR_START + Math.floor(random() * (YEAR_END - YEAR_START)));
+  const wished = Array.from({ length: 250 }, () => YEAR_START + Math.floor(random() * (YEAR_END - YEAR_START)));
   const ticks = {
     at: wished.filter((now) => !isOut(now)),
     atStep: (_step: number, now: Instant) => !isOut(now) && random() < 0.25,
@@ -142,17 +142,11 @@ describe('a year of forty jobs', () => {
     const later = YEAR_END + 30 * HOUR;
     service.clock.set(later);
     await service.beat();
-    for (const slug of ['job-01', 'job-06', 'job-29', 'job-39', 'job-40']) {
-      const id = await service.run(async (tx) => (await jobIdOf(tx, slug)) ?? 0);
-      await service.catchUp([id]);
-    }
-    const slugs = ['job-01', 'job-05', 'job-06', 'job-11', 'job-29', 'job-34', 'job-39', 'job-40'];
+    const slugs = ['job-01', 'job-05', 'job-06', 'job-11', 'job-13', 'job-28', 'job-32', 'job-37', 'job-40'];
+    const due = await service.run((tx) => dueAmong(tx, slugs));
+    expect(due.length).toBeGreaterThan(0);
+    await service.catchUp(due);
     const list = () => service.run((tx) => Promise.all(slugs.map((slug) => listed(tx, slug))));
-    const isDue = await service.run(
-      (tx) => tx.sql<{ slug: string }[]>`
-        select j.slug from cursors c join jobs j on j.id = c.job_id where c.next_check_at <= ${tx.now}`,
-    );
-    expect(isDue.length).toBeGreaterThan(0);
     const before = await list();
     await service.tick();
     expect(await list()).toEqual(before);
@@ -162,6 +156,13 @@ describe('a year of forty jobs', () => {
 async function jobIdOf(tx: Tx, slug: string): Promise<number | null> {
   const [row] = await tx.sql<{ id: number }[]>`select id from jobs where slug = ${slug}`;
   return row?.id ?? null;
+}
+
+/** Whom a reader of these jobs brings to the horizon first. */
+async function dueAmong(tx: Tx, slugs: readonly string[]): Promise<number[]> {
+  const rows = await tx.sql<{ id: number }[]>`
+    select j.id from cursors c join jobs j on j.id = c.job_id where c.next_check_at <= ${tx.now} and j.slug in ${tx.sql(slugs)}`;
+  return rows.map(({ id }) => id);
 }
 
 async function listed(tx: Tx, slug: string) {

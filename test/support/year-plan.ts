@@ -127,6 +127,17 @@ const deviations: readonly Deviation[] = [
     const end = due + delay + 2 * (settings.maxRuntime ?? 3600) * SECOND;
     return [ping(due + delay, { ...run, kind: 'start' }), ping(end, run)];
   },
+  // It ends, well or badly, when the next one is due already; another run begins meanwhile.
+  ({ due, delay, gap, rid }) => {
+    const run = { rid: rid() };
+    return [ping(due + delay, { ...run, kind: 'start' }), ping(due + 1.3 * gap, run)];
+  },
+  ({ due, delay, gap }) => [ping(due + delay, { kind: 'start' }), ping(due + 1.2 * gap, { kind: 'fail', exitCode: 9 })],
+  ({ due, delay, gap, rid, key }) => {
+    const run = { rid: rid() };
+    const later = due + 3.1 * gap;
+    return [ping(due + delay, { ...run, occ: key, kind: 'start' }), ping(later, { ...run, ownAt: due + 2 * delay })];
+  },
   // Off schedule; early; too early.
   ({ due, gap, delay }) => [ping(due + delay, {}), ping(due + gap * 0.6, { source: 'host-b' })],
   ({ due, settings, gap }) => [ping(due - Math.min((settings.early ?? 300) * SECOND, gap / 10), {})],
@@ -251,6 +262,8 @@ function runsOf({ job, zone, settings, random, era }: Plan, { after, until }: Er
       took,
       rid,
     };
+    const isSilent = job.silences.some((silence) => silence.after < due && due <= silence.until);
+    if (isSilent) continue;
     const deviation = random() < HEALTHY ? null : deviations[Math.floor(random() * deviations.length)];
     inputs.push(...(deviation ? deviation(one, random) : runsOfOne(job, one, { at: due, standsFor })));
   }

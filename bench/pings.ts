@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** What one stretch of load came to, as its sender saw it. */
-export type LoadFigures = {
+type LoadFigures = {
+  readonly requests: number;
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
@@ -16,19 +17,27 @@ export type LoadFigures = {
   readonly refused: number;
 };
 
+/** The same with what the service counted of itself meanwhile. */
+type Measured = LoadFigures & {
+  /** Processor time of the service's own process; that of the database is not in it. */
+  readonly cpuMsEach: number;
+  readonly meanBatch: number;
+};
+
 export type PingFigures = {
   readonly jobs: number;
   readonly connections: number;
   /** Making the jobs, each by its first ping. */
-  readonly created: LoadFigures;
-  readonly healthz: LoadFigures;
-  readonly pings: LoadFigures & { readonly meanBatch: number; readonly ofHealthz: number };
-  readonly oneJob: LoadFigures & { readonly meanBatch: number; readonly ofPings: number };
+  readonly created: Measured;
+  readonly healthz: Measured;
+  readonly pings: Measured & { readonly ofHealthz: number };
+  readonly oneJob: Measured & { readonly ofPings: number };
 };
 
 const CONNECTIONS = 64;
 const JOBS = 1000;
 const MEASURE_MS = 5000;
+const WARM_UP_MS = 1500;
 const PING_KEY = 'bench-ping-key-0123456789';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
@@ -44,21 +53,23 @@ export async function pingBench(progress: (line: string) => void = () => undefin
   const service = await startService(folder);
   const sender = fork(import.meta.filename, ['send'], { execArgv: ['--import', 'tsx'] });
   try {
-    const send = (order: Omit<Order, 'port' | 'connections'>) =>
-      load(sender, { port: service.port, connections: CONNECTIONS, ...order });
-    const measured = async (order: Omit<Order, 'port' | 'connections'>) => {
-      const before = await batches(service.port);
-      const figures = await send(order);
-      const after = await batches(service.port);
-      return { ...figures, meanBatch: (after.pings - before.pings) / Math.max(1, after.count - before.count) };
+    const measured = async (order: Omit<Order, 'port' | 'connections'>): Promise<Measured> => {
+      const before = await counted(service.port);
+      const figures = await load(sender, { port: service.port, connections: CONNECTIONS, ...order });
+      const after = await counted(service.port);
+      return {
+        ...figures,
+        cpuMsEach: (1000 * (after.cpuSeconds - before.cpuSeconds)) / figures.requests,
+        meanBatch: (after.pings - before.pings) / (after.batches - before.batches),
+      };
     };
     progress(`making ${JOBS} jobs by their first ping`);
-    const created = await send({ path: 'create', jobs: JOBS, requests: JOBS });
+    const created = await measured({ path: 'create', jobs: JOBS, requests: JOBS });
     progress(`pings of ${JOBS} jobs, ${CONNECTIONS} connections`);
-    await send({ path: 'ping', jobs: JOBS, ms: MEASURE_MS / 3 });
+    await measured({ path: 'ping', jobs: JOBS, ms: WARM_UP_MS });
     const pings = await measured({ path: 'ping', jobs: JOBS, ms: MEASURE_MS });
     progress('the bare /healthz');
-    const healthz = await send({ path: 'healthz', jobs: JOBS, ms: MEASURE_MS });
+    const healthz = await measured({ path: 'healthz', jobs: JOBS, ms: MEASURE_MS });
     progress('pings of one job');
     const oneJob = await measured({ path: 'ping', jobs: 1, ms: MEASURE_MS });
     return {
@@ -78,15 +89,19 @@ export async function pingBench(progress: (line: string) => void = () => undefin
 
 /** For people. */
 export function pingLines({ jobs, connections, created, healthz, pings, oneJob }: PingFigures): readonly string[] {
-  const line = (name: string, { perSecond, p50Ms, p99Ms, refused }: LoadFigures, rest = ''): string =>
-    `${name.padEnd(22)} ${Math.round(perSecond).toLocaleString('en-US').padStart(7)}/s  p50 ${p50Ms.toFixed(1).padStart(6)} ms  p99 ${p99Ms.toFixed(1).padStart(6)} ms${refused > 0 ? `  ${refused} REFUSED` : ''}${rest}`;
-  const batch = (mean: number): string => `  ${mean.toFixed(1)} pings a batch`;
+  const line = (name: string, figures: Measured, rest = ''): string => {
+    const perSecond = Math.round(figures.perSecond).toLocaleString('en-US').padStart(7);
+    const [p50, p99] = [figures.p50Ms, figures.p99Ms].map((ms) => ms.toFixed(1).padStart(6));
+    const refused = figures.refused > 0 ? `  ${figures.refused} REFUSED` : '';
+    return `${name.padEnd(22)} ${perSecond}/s  p50 ${p50} ms  p99 ${p99} ms  cpu ${figures.cpuMsEach.toFixed(2)} ms${refused}${rest}`;
+  };
+  const batch = ({ meanBatch }: Measured): string => `  ${meanBatch.toFixed(1)} a batch`;
   return [
-    `${connections} connections, keep-alive`,
+    `${connections} connections, keep-alive; cpu: of the service's own process, for each request`,
     line('/healthz', healthz),
-    line(`pings, ${jobs} jobs`, pings, `${batch(pings.meanBatch)}  ${pings.ofHealthz.toFixed(3)} of /healthz`),
-    line('pings, one job', oneJob, `${batch(oneJob.meanBatch)}  ${oneJob.ofPings.toFixed(2)} of many jobs`),
-    line('first pings (create=1)', created),
+    line(`pings, ${jobs} jobs`, pings, `${batch(pings)}  ${pings.ofHealthz.toFixed(3)} of /healthz`),
+    line('pings, one job', oneJob, `${batch(oneJob)}  ${oneJob.ofPings.toFixed(2)} of many jobs`),
+    line('first pings (create=1)', created, batch(created)),
   ];
 }
 
@@ -101,6 +116,8 @@ async function startService(folder: string): Promise<Service> {
       PATH: process.env['PATH'],
       HOME: process.env['HOME'],
       DATA_DIR: folder,
+      // A server of yours in place of the service's own: an empty database.
+      ...(process.env['DATABASE_URL'] && { DATABASE_URL: process.env['DATABASE_URL'] }),
       PORT: '0',
       ROLLCALL_PING_KEY: PING_KEY,
     },
@@ -126,15 +143,16 @@ async function startService(folder: string): Promise<Service> {
   };
 }
 
-/** What the service itself counted: batches, and the pings in them. */
-async function batches(port: number): Promise<{ readonly pings: number; readonly count: number }> {
+/** What the service has counted since its start. */
+async function counted(port: number) {
   const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
   const number = (pattern: RegExp): number => Number(pattern.exec(text)?.[1] ?? Number.NaN);
   // Beats alone are batches of no pings.
   const idle = number(/^rollcall_batch_pings_bucket\{le="0"\} (\d+)/m);
   return {
     pings: number(/^rollcall_batch_pings_sum (\d+)/m),
-    count: number(/^rollcall_batch_pings_count (\d+)/m) - idle,
+    batches: number(/^rollcall_batch_pings_count (\d+)/m) - idle,
+    cpuSeconds: number(/^process_cpu_seconds_total ([\d.]+)/m),
   };
 }
 
@@ -156,7 +174,14 @@ async function load(sender: ChildProcess, order: Order): Promise<LoadFigures> {
 }
 
 /** The sender is a process of its own, with a client so simple that the server's half is what is measured. */
-async function send({ port, connections, path, jobs, ms = 60_000, requests = Infinity }: Order): Promise<LoadFigures> {
+async function send({
+  port,
+  connections,
+  path,
+  jobs,
+  ms = 60_000,
+  requests: limit = Infinity,
+}: Order): Promise<LoadFigures> {
   let sent = 0;
   let refused = 0;
   const took: number[] = [];
@@ -168,7 +193,7 @@ async function send({ port, connections, path, jobs, ms = 60_000, requests = Inf
   const began = performance.now();
   const one = async (): Promise<void> => {
     const line = await openLine(port);
-    while (performance.now() - began < ms && sent < requests) {
+    while (performance.now() - began < ms && sent < limit) {
       const url = nextPath();
       sent += 1;
       const asked = performance.now();
@@ -182,7 +207,8 @@ async function send({ port, connections, path, jobs, ms = 60_000, requests = Inf
   const seconds = (performance.now() - began) / 1000;
   took.sort((a, b) => a - b);
   const quantile = (q: number): number => took[Math.min(took.length - 1, Math.floor(q * took.length))] ?? Number.NaN;
-  return { perSecond: took.length / seconds, p50Ms: quantile(0.5), p99Ms: quantile(0.99), refused };
+  const requests = took.length;
+  return { requests, perSecond: requests / seconds, p50Ms: quantile(0.5), p99Ms: quantile(0.99), refused };
 }
 
 type Line = { get(path: string): Promise<number>; close(): void };

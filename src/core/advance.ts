@@ -216,9 +216,9 @@ export function advance(ledger: Ledger, until: Instant, steps: number): boolean 
 export function settleIncidents(ledger: Ledger, at: Instant): void {
   for (let ended = endIncidents(ledger, at); ended.length > 0; ended = endIncidents(ledger, at)) {
     const ids = new Set(ended.map(({ id }) => id));
-    for (const row of ledger.rows.values()) {
-      if (row.incidentId !== null && ids.has(row.incidentId) && isOpen(row.state)) judge(ledger, row, at);
-    }
+    const freed = [...ledger.rows.values()].filter(({ incidentId }) => incidentId !== null && ids.has(incidentId));
+    freed.sort((a, b) => a.scheduledFor - b.scheduledFor);
+    for (const row of freed) if (isOpen(row.state)) judge(ledger, row, at);
   }
 }
 

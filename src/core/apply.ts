@@ -95,7 +95,7 @@ function runOf(ledger: Ledger, ping: Ping, match: Matched): Run {
     heardAt: ping.arrival,
   };
   ledger.runs.push(run);
-  if (match.scheduledFor === null) noteUnscheduled(ledger, ping.at, ping.arrival);
+  if (match.scheduledFor === null && !isHeartbeat(ledger)) noteUnscheduled(ledger, ping.at, ping.arrival);
   return run;
 }
 
@@ -124,7 +124,7 @@ function touchRow(ledger: Ledger, at: Instant, ping: Ping, match: Matched): Row 
 function begin(ledger: Ledger, ping: Ping, run: Run, row: Row | null): void {
   if (run.startedAt === null && run.endedAt === null) {
     run.startedAt = ping.at;
-    if (run.rid === null) supersede(ledger, run, ping.at);
+    if (run.rid === null) supersede(ledger, run, ping);
   }
   if (!row) return;
   if (row.startedAt === null || (run.startedAt !== null && run.startedAt < row.startedAt)) {
@@ -133,7 +133,7 @@ function begin(ledger: Ledger, ping: Ping, run: Run, row: Row | null): void {
   rejudge(ledger, row, ping.arrival);
 }
 
-function supersede(ledger: Ledger, by: Run, at: Instant): void {
+function supersede(ledger: Ledger, by: Run, { at, arrival }: Ping): void {
   for (const run of ledger.runs) {
     if (run === by || run.rid !== null || run.thread !== by.thread || run.startedAt === null) continue;
     if (run.startedAt > at) {
@@ -145,7 +145,7 @@ function supersede(ledger: Ledger, by: Run, at: Instant): void {
     run.supersededAt = at;
     ledger.changedRuns.add(run);
     const row = run.scheduledFor === null ? undefined : ledger.rows.get(run.scheduledFor);
-    if (row) rejudge(ledger, row, at);
+    if (row) rejudge(ledger, row, arrival);
   }
 }
 

@@ -223,7 +223,7 @@ function matchHeartbeat(ledger: Ledger, ping: Ping): Match {
   const open = openRow(ledger)?.scheduledFor ?? ledger.nextUnrecorded;
   const isEnd = ping.kind === 'success' || ping.kind === 'fail';
   const earlier = isEnd || open === null ? earlierOf(ledger, ping, open) : null;
-  if (!isEnd && run && run.scheduledFor !== null) return { rule, scheduledFor: run.scheduledFor, run };
+  if (!isEnd && run) return { rule, scheduledFor: run.scheduledFor, run };
   if (earlier) return { rule: 'again', scheduledFor: earlier.scheduledFor, run };
   // An end dated before the first anchor would move the open one into the past.
   const isBefore = isEnd && open !== null && floorToSecond(ping.at) < anchorOf(ledger, open);
@@ -235,8 +235,8 @@ function heartbeatRun(ledger: Ledger, ping: Ping): Run | null {
   const run = ping.rid === null ? latestUnnamed(ledger, ping.at) : (ledger.threads.get(ping.thread)?.run ?? null);
   if (!run || (ping.rid === null && ping.kind !== 'success' && ping.kind !== 'fail')) return null;
   if (ping.rid !== null && !isKnown(ledger, run, ping)) return null;
-  const isEnd = ping.kind === 'success' || ping.kind === 'fail';
-  return run.endedAt !== null && (isEnd || isOutlived(ledger, run, ping)) ? null : run;
+  if (run.endedAt === null) return run;
+  return ping.kind === 'start' && !isOutlived(ledger, run, ping) ? run : null;
 }
 
 /** The occurrence that was open at the ping's instant, where the open one was anchored only in that second or later. */

@@ -55,7 +55,7 @@ function unescapeSlack(text: string): string {
   return text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
 }
 
-export type WebhookEvent = {
+type WebhookEvent = {
   readonly type: string;
   readonly incident: {
     readonly id: number;

@@ -102,10 +102,8 @@ beforeAll(async () => {
   proxy.lose('retried-drop', 'drop', 'drop');
   proxy.lose('retried-timeout', 'hang');
   await setUpChannels();
-  crontab = spawn(fileURLToPath(new URL('crontab.sh', import.meta.url)), [folder, url, PING_KEY, proxy.url], {
-    detached: true,
-    stdio: 'ignore',
-  });
+  const script = fileURLToPath(new URL('crontab.sh', import.meta.url));
+  crontab = spawn('sh', [script, folder, url, PING_KEY, proxy.url], { detached: true, stdio: 'ignore' });
   await setUpJobs();
   for (const slug of slugs) {
     const story = breakAndMend(slug, JOBS[slug]?.mode ?? '');

@@ -149,7 +149,12 @@ export const yearJobs: readonly YearJob[] = [
   job('UTC', cron('0 */4 1-20 7 *'), { grace: 600, usefulFor: 20 * DAY, style: 'named', edits: [{ grace: HOUR }] }),
   job('UTC', cron('*/15 * 2-3 7 *'), { ...coalesce, grace: 120, silences }),
   job('UTC', cron('0 */4 20-31 3 *', '0 */4 1-5 7 *'), { grace: 20 * HOUR, usefulFor: 9 * DAY, silences }),
-  job('UTC', [every(3 * DAY, 6 * HOUR * 1000), every(7 * DAY)], { ...coalesce, grace: HOUR, style: 'success', pauses: 1 }),
+  job('UTC', [every(3 * DAY, 6 * HOUR * 1000), every(7 * DAY)], {
+    ...coalesce,
+    grace: HOUR,
+    style: 'success',
+    pauses: 1,
+  }),
   job('UTC', cron('0 12 1 * *'), {
     grace: DAY,
     usefulFor: 10 * DAY,
@@ -157,6 +162,13 @@ export const yearJobs: readonly YearJob[] = [
     maxRuntime: 2 * DAY,
     style: 'start_end',
   }),
-  job('UTC', cron('0 0 * 1-5 *'), { early: 0, grace: 0, maxRuntime: 6 * HOUR, style: 'start_end', ...record, ...alert }),
+  job('UTC', cron('0 0 * 1-5 *'), {
+    early: 0,
+    grace: 0,
+    maxRuntime: 6 * HOUR,
+    style: 'start_end',
+    ...record,
+    ...alert,
+  }),
   job('UTC', [{ heartbeat: DAY }], { grace: 1800, pauses: 2 }),
 ];

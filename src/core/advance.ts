@@ -1,4 +1,4 @@
-import { changeRow, end, endIncidents, incidentOf, join } from './incident.ts';
+import { changeRow, endIncidents, incidentOf, join } from './incident.ts';
 import {
   actsAt,
   anchorHeartbeat,
@@ -124,8 +124,13 @@ function settleByClock(ledger: Ledger, matter: Case, t: Instant): boolean {
   if (row.state === 'running') return false;
   const covered = ledger.settings.missedRuns === 'coalesce' && row.coveredBy !== null;
   if (!covered && (held || coalesceAt === null || t < actsAt(ledger, coalesceAt))) return false;
-  changeRow(ledger, row, { state: 'coalesced', settledAt: t, wanted: false, checkAt: null });
+  coalesceNow(ledger, row, t);
   return true;
+}
+
+/** A later one covers it. */
+export function coalesceNow(ledger: Ledger, row: Row, at: Instant): void {
+  changeRow(ledger, row, { state: 'coalesced', settledAt: at, wanted: false, checkAt: null });
 }
 
 function settleUnknown(ledger: Ledger, { row, held }: Case, t: Instant): void {
@@ -136,11 +141,10 @@ function settleUnknown(ledger: Ledger, { row, held }: Case, t: Instant): void {
 
 function nextCheck(ledger: Ledger, matter: Case, t: Instant): Instant | null {
   const { terms, runs, deadline, held, coalesceAt } = matter;
-  const limits = timedLimits(terms, runs);
-  const checks = held ? [...limits] : [terms.startBy, deadline, windowEnd(matter), coalesceAt, ...limits];
+  const checks = held ? [] : [terms.startBy, deadline, windowEnd(matter), coalesceAt];
   for (const { startedAt, endedAt } of runs) {
     // Without max_runtime a run is forgotten in the end.
-    if (startedAt !== null && endedAt === null) checks.push(startedAt + RUN_MEMORY_MS);
+    if (startedAt !== null && endedAt === null) checks.push(runLimit(startedAt, terms), startedAt + RUN_MEMORY_MS);
   }
   const candidates = checks.flatMap((at) => (at === null ? [] : [actsAt(ledger, at)]));
   if (held) candidates.push(Math.max(held.until, actsAt(ledger, deadline)));
@@ -228,32 +232,4 @@ function record(ledger: Ledger, due: Instant, at: Instant): void {
   const known = ledger.rows.has(due);
   const row = rowAt(ledger, due, at);
   if (!known) judge(ledger, row, at);
-}
-
-/** Settled by absence or failure: a later completion is noted on them, for the case that they fail in the end. */
-const yieldsToCover: ReadonlySet<State> = new Set(['failed', 'missed', 'unknown']);
-
-/**
- * A completion covers the earlier ones that nobody completed (rule 23): under coalesce every one, under another policy what
- * was coalesced before.
- */
-export function coverEarlier(ledger: Ledger, completed: Row, at: Instant): void {
-  const coalesce = ledger.settings.missedRuns === 'coalesce';
-  ledger.covers.push({ by: completed.scheduledFor, failed: coalesce });
-  while (coalesce && ledger.nextUnrecorded !== null && ledger.nextUnrecorded < completed.scheduledFor) {
-    rowAt(ledger, ledger.nextUnrecorded, at);
-    ledger.nextUnrecorded = nextDue(ledger, ledger.nextUnrecorded);
-  }
-  for (const row of ledger.rows.values()) {
-    if (row.scheduledFor >= completed.scheduledFor || row.coveredBy !== null) continue;
-    if (row.state !== 'coalesced' && !(coalesce && (isOpen(row.state) || yieldsToCover.has(row.state)))) continue;
-    changeRow(ledger, row, { coveredBy: completed.scheduledFor });
-    if (row.state === 'failed') judgeWanted(ledger, row, at);
-    else if (isOpen(row.state) && ledger.pausedAt === null) judge(ledger, row, at);
-  }
-}
-
-/** Ends every open incident without a word. */
-export function endAllSilently(ledger: Ledger, at: Instant): void {
-  for (const incident of [...ledger.incidents.values()]) end(ledger, incident, at, true);
 }

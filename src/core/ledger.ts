@@ -242,10 +242,10 @@ export function touching(ledger: Ledger, opensAt: Instant, deadline: Instant): S
 
 const GAP_WAIT_MS = 60_000;
 
-/** When a check instant acts: one inside a gap between beats waits until 60 s after the gap's end. */
+/** When a check instant acts: one inside a gap between beats waits until 60 s after the gap's end, which may be in another. */
 export function actsAt(ledger: Ledger, check: Instant): Instant {
   const gap = ledger.silences.find(({ kind, after, until }) => kind === 'gap' && after < check && check <= until);
-  return gap ? gap.until + GAP_WAIT_MS : check;
+  return gap ? actsAt(ledger, gap.until + GAP_WAIT_MS) : check;
 }
 
 /** The first check of an occurrence without a row: its start or its completion is due, or a pause skips it. */
@@ -264,6 +264,10 @@ export function newestVerdict(ledger: Ledger): Row | null {
   }
   return newest;
 }
+
+/** The loaded rows, the oldest first. */
+export const byDue = (ledger: Ledger): Row[] =>
+  [...ledger.rows.values()].sort((a, b) => a.scheduledFor - b.scheduledFor);
 
 export const isRunning = (ledger: Ledger, row: Row, t: Instant): boolean =>
   runsOf(ledger, row).some((run) => inProgress(run, ledger.settings, t));

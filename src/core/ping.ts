@@ -93,10 +93,16 @@ function gapAround(ledger: Ledger, at: Instant): number {
 }
 
 /** A start that lost the race against the end of its own run. */
-function reorderedStart(ledger: Ledger, ping: Ping): Run | null {
-  const run = ledger.threads.get(ping.thread)?.run;
+function reorderedStart(ledger: Ledger, ping: Ping, of?: Instant): Run | null {
+  const run = lastRun(ledger, ping, of);
   if (ping.kind !== 'start' || !run || run.endedAt === null || run.startedAt !== null) return null;
   return ping.arrival - run.heardAt < reorderWindow(ledger, ping, run) ? run : null;
+}
+
+/** The newest run of a ping's thread, or of its thread on that occurrence. */
+function lastRun(ledger: Ledger, { thread }: Ping, of?: Instant): Run | null {
+  if (of === undefined) return ledger.threads.get(thread)?.run ?? null;
+  return ledger.runs.findLast((run) => run.thread === thread && run.scheduledFor === of) ?? null;
 }
 
 function reorderWindow(ledger: Ledger, ping: Ping, run: Run): number {
@@ -147,15 +153,15 @@ function matchKey(ledger: Ledger, ping: Ping, key: KeySpelling): Match {
   const row = ledger.rows.get(at);
   const { opensAt } = row ? rowTerms(ledger, row) : termsAt(ledger, at, version);
   if (opensAt > ping.arrival) return { rule: 'none', reason: 'this occurrence is not open yet' };
-  const late = reorderedStart(ledger, ping);
-  if (late?.scheduledFor === at) return { rule: 'key', scheduledFor: at, run: late, reordered: true };
+  const late = reorderedStart(ledger, ping, at);
+  if (late) return { rule: 'key', scheduledFor: at, run: late, reordered: true };
   return { rule: 'key', scheduledFor: at, run: keyedRun(ledger, ping, at) };
 }
 
 function keyedRun(ledger: Ledger, ping: Ping, at: Instant): Run | null {
   if (ping.rid === null) return ping.kind === 'start' ? null : latestUnnamed(ledger, ping.at, at);
-  const run = ledger.threads.get(ping.thread)?.run;
-  return run && run.scheduledFor === at && isKnown(ledger, run, ping) ? run : null;
+  const run = lastRun(ledger, ping, at);
+  return run && isKnown(ledger, run, ping) ? run : null;
 }
 
 const isKnown = (ledger: Ledger, run: Run, ping: Ping): boolean =>
@@ -220,43 +226,45 @@ function isNearer(ledger: Ledger, c: Instant, n: Instant | null, at: Instant): b
 function matchHeartbeat(ledger: Ledger, ping: Ping): Match {
   const run = heartbeatRun(ledger, ping);
   const rule = run ? (ping.rid === null ? 'running' : 'rid') : 'current';
-  const open = openRow(ledger)?.scheduledFor ?? ledger.nextUnrecorded;
   const isEnd = ping.kind === 'success' || ping.kind === 'fail';
-  const earlier = isEnd || open === null ? earlierOf(ledger, ping, open) : null;
-  if (!isEnd && run) return { rule, scheduledFor: run.scheduledFor, run };
-  if (earlier) return { rule: 'again', scheduledFor: earlier.scheduledFor, run };
-  // An end dated before the first anchor would move the open one into the past.
-  const isBefore = isEnd && open !== null && floorToSecond(ping.at) < anchorOf(ledger, open);
-  if (open === null || isBefore) return { rule: 'off_schedule', scheduledFor: null, run };
-  return { rule, scheduledFor: open, run };
+  if (run && !isEnd) return { rule, scheduledFor: run.scheduledFor, run };
+  const open = openRow(ledger)?.scheduledFor ?? ledger.nextUnrecorded;
+  if (open !== null && !(isEnd && isOfAnEarlier(ledger, ping.at, open))) return { rule, scheduledFor: open, run };
+  const earlier = openThen(ledger, ping.at, open);
+  return earlier
+    ? { rule: 'again', scheduledFor: earlier.scheduledFor, run }
+    : { rule: 'off_schedule', scheduledFor: null, run };
 }
 
+/** Before the second of the anchor, or in it where that is the second in which the one before was settled. */
+function isOfAnEarlier(ledger: Ledger, at: Instant, open: Instant): boolean {
+  const second = floorToSecond(at);
+  const anchor = anchorOf(ledger, open);
+  if (second !== anchor) return second < anchor;
+  const settledAt = openThen(ledger, at, open)?.settledAt ?? null;
+  return settledAt !== null && floorToSecond(settledAt) === second;
+}
+
+/** The run a heartbeat's ping belongs to; one that has ended takes no more pings. */
 function heartbeatRun(ledger: Ledger, ping: Ping): Run | null {
-  const run = ping.rid === null ? latestUnnamed(ledger, ping.at) : (ledger.threads.get(ping.thread)?.run ?? null);
-  if (!run || (ping.rid === null && ping.kind !== 'success' && ping.kind !== 'fail')) return null;
-  if (ping.rid !== null && !isKnown(ledger, run, ping)) return null;
-  if (run.endedAt === null) return run;
-  return ping.kind === 'start' && !isOutlived(ledger, run, ping) ? run : null;
+  const isEnd = ping.kind === 'success' || ping.kind === 'fail';
+  if (ping.rid === null) return isEnd ? latestUnnamed(ledger, ping.at) : null;
+  const run = ledger.threads.get(ping.thread)?.run;
+  return run && run.endedAt === null && isKnown(ledger, run, ping) ? run : null;
 }
 
-/** The occurrence that was open at the ping's instant, where the open one was anchored only in that second or later. */
-function earlierOf(ledger: Ledger, ping: Ping, open: Instant | null): Row | null {
-  const second = floorToSecond(ping.at);
-  const anchor = open === null ? Number.POSITIVE_INFINITY : anchorOf(ledger, open);
-  if (second > anchor) return null;
-  const earlier = [...ledger.rows.keys()].filter((due) => due !== open).sort((a, b) => a - b);
-  if (open === null && ping.kind !== 'success' && ping.kind !== 'fail')
-    return ledger.rows.get(earlier.at(-1) ?? 0) ?? null;
-  const index = earlier.findLastIndex((due) => anchorOf(ledger, due) < second);
-  const then = ledger.rows.get(earlier[Math.max(index, 0)] ?? 0);
-  if (!then) return null;
-  const closed = floorToSecond(then.settledAt ?? second);
-  if (index < 0) return closed >= second ? then : null;
-  // Closed before that second by an edit, a pause or a person, it was not open any more: the next one was, or is.
-  const next = earlier[index + 1] ?? open;
-  const isOver = closed < second && (then.state === 'skipped' || (next !== null && anchorOf(ledger, next) === second));
-  if (!isOver || next === null) return then;
-  return next === open ? null : (ledger.rows.get(next) ?? null);
+/** The occurrence of a heartbeat that was open at `at`: the last one anchored before its second, else in it. */
+function openThen(ledger: Ledger, at: Instant, open: Instant | null): Row | null {
+  const second = floorToSecond(at);
+  let then: Row | null = null;
+  let inSecond: Row | null = null;
+  for (const row of ledger.rows.values()) {
+    if (row.scheduledFor === open || versionOf(ledger, row.version).periodMs === null) continue;
+    const anchor = anchorOf(ledger, row.scheduledFor);
+    if (anchor === second) inSecond = row;
+    if (anchor < second && (!then || anchor > anchorOf(ledger, then.scheduledFor))) then = row;
+  }
+  return then ?? inSecond;
 }
 
 function anchorOf(ledger: Ledger, due: Instant): Instant {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { advance } from '../core/advance.ts';
-import { applyDecision, applyPause, applyResume, applySettings, applyVersion } from '../core/apply.ts';
+import { applyDecision, applyPause, applyResume, applySettings, applyVersion } from '../core/change.ts';
 import type { JobDefinition } from '../core/definition.ts';
 import { formatInstant, type Instant } from '../core/time.ts';
 import { type Database, DatabaseUnavailable, type Tx } from '../store/database.ts';

@@ -1,33 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.ts';
-import { advance } from '../core/advance.ts';
-import { type Applied, applyPing } from '../core/apply.ts';
-import { groupBy } from '../core/group.ts';
-import { formatKey, keyCandidates } from '../core/key.ts';
-import {
-  currentVersion,
-  dueAt,
-  followingInstant,
-  type Ledger,
-  type LedgerEvent,
-  latestInstant,
-  termsAt,
-  versionOf,
-} from '../core/ledger.ts';
-import { keyInstants, type Ping } from '../core/ping.ts';
-import { formatInstant, type Instant } from '../core/time.ts';
+import type { Instant } from '../core/time.ts';
 import type { Logger } from '../log.ts';
-import { BLIND_MS, beat, forgetReplicas, GAP_MS, lastBeat, recordSilence } from '../store/beats.ts';
+import { forgetReplicas } from '../store/beats.ts';
 import { type Database, DatabaseUnavailable, type Tx } from '../store/database.ts';
-import { type LockedJob, lockJobs } from '../store/ledger.ts';
-import { type Outcome, save } from '../store/ledger-save.ts';
-import { appendPings, type NewPing, noteDeferred, resolveTargets } from '../store/pings.ts';
 import type { Vitals } from '../vitals.ts';
 import type { Zones } from '../zones.ts';
-import { insertJob, pingedDefinition } from './job-creation.ts';
-import { type PingInput, readPing } from './ping-input.ts';
-import { outputTail, type Said, tell } from './telling.ts';
-import { type OpenJob, openJobs, outcomeOf, type VersionCache } from './working-set.ts';
+import { applyPings } from './batch.ts';
+import { keepWatch } from './blindness.ts';
+import type { VersionCache } from './working-set.ts';
 
 /** Where a ping wants to go. Keys arrive hashed (SHA-256, hex): nothing behind the door sees the key itself. */
 export type PingTarget =
@@ -72,8 +53,6 @@ export type Ingest = {
 
 const BEAT_MS = 500;
 const MAX_BATCH = 500;
-/** A job further behind than this many checks is brought forward by the evaluator; its pings wait, stored. */
-const MAX_STEPS = 100;
 /** How long a ping waits for a job that another transaction holds before its sender is asked to try again. */
 const MAX_WAIT_MS = 12_000;
 const RETRY_DELAY_MS = 20;
@@ -189,199 +168,20 @@ async function commitOneByOne(deps: IngestDeps, { batch, ...common }: Batch): Pr
   return { left: results.flatMap(({ left }) => left), committed: committed > 0 ? committed : null };
 }
 
-async function applyBatch(tx: Tx, deps: IngestDeps, batch: Batch): Promise<Map<Waiting, PingAnswer>> {
+async function applyBatch(tx: Tx, deps: IngestDeps, work: Batch): Promise<Map<Waiting, PingAnswer>> {
   // The database told its time just before: a ping's instant is that, less the time it has waited since.
   const asked = deps.clock.monotonic();
   const instantOf = (ms: number): Instant => tx.now - Math.max(0, Math.round(asked - ms));
-  await keepWatch(tx, deps, batch, instantOf);
-  const answers = new Map<Waiting, PingAnswer>();
-  const inputs = batch.batch.map((one) => ({ one, input: readPing(one.incoming, instantOf(one.incoming.arrivedMs)) }));
-  const targets = await resolveOrCreate(
-    tx,
-    deps,
-    inputs.map(({ one }) => one.incoming.target),
-  );
-  const found: Arrived[] = [];
-  for (const [i, { one, input }] of inputs.entries()) {
-    const target = targets[i];
-    if (target?.jobId == null) answers.set(one, { outcome: 'not_found' });
-    else found.push({ one, input, jobId: target.jobId, created: target.created });
-  }
-  await applyToJobs(tx, deps, found, answers);
-  return answers;
-}
-
-/** Sees a silence before anything is judged by it, and says how far this replica has flushed. */
-async function keepWatch(
-  tx: Tx,
-  deps: IngestDeps,
-  { replica, rest, beat: due, batch }: Batch,
-  instantOf: (ms: number) => Instant,
-) {
-  const last = await lastBeat(tx);
-  const silent = last === null ? 0 : tx.now - last;
-  if (last !== null && silent >= GAP_MS) {
-    await recordSilence(tx, { kind: silent > BLIND_MS ? 'blind' : 'gap', after: last, until: tx.now });
-    deps.log.warn(
-      { after: formatInstant(last), until: formatInstant(tx.now) },
-      'no beat of ingest: a blind window or gap',
-    );
-  }
-  if (!due && silent < GAP_MS) return;
+  const { replica, batch, rest } = work;
   // Pings that wait behind this batch, or that it may have to leave, are not flushed yet.
-  const oldest = Math.min(...[...rest, ...batch].map(({ incoming }) => instantOf(incoming.arrivedMs) - 1));
-  await beat(tx, replica, Math.min(tx.now, oldest));
-}
-
-type Arrived = {
-  readonly one: Waiting;
-  readonly input: PingInput;
-  readonly jobId: number;
-  readonly created: boolean;
-};
-
-async function resolveOrCreate(tx: Tx, deps: IngestDeps, targets: readonly PingTarget[]) {
-  const resolved = await resolveTargets(tx, targets);
-  const result: { jobId: number | null; created: boolean }[] = [];
-  const made = new Map<string, number>();
-  for (const [i, target] of targets.entries()) {
-    const { jobId = null, projectId = null } = resolved[i] ?? {};
-    if (jobId !== null || projectId === null || 'uuid' in target || !target.create) {
-      result.push({ jobId, created: false });
-      continue;
-    }
-    const name = `${projectId} ${target.slug}`;
-    const known = made.get(name);
-    const job =
-      known === undefined
-        ? await insertJob(tx, deps, projectId, target.slug, pingedDefinition(target.slug), true)
-        : null;
-    const id = known ?? job?.id ?? null;
-    if (id !== null) made.set(name, id);
-    result.push({ jobId: id, created: job?.created ?? false });
+  const unflushed = Math.min(...[...rest, ...batch].map(({ incoming }) => instantOf(incoming.arrivedMs) - 1));
+  await keepWatch(tx, { replica, through: Math.min(tx.now, unflushed), isDue: work.beat, log: deps.log });
+  const arrived = batch.map(({ incoming }) => ({ incoming, arrival: instantOf(incoming.arrivedMs) }));
+  const answers = await applyPings(tx, deps, arrived);
+  const answered = new Map<Waiting, PingAnswer>();
+  for (const [i, one] of batch.entries()) {
+    const answer = answers[i];
+    if (answer) answered.set(one, answer);
   }
-  return result;
-}
-
-async function applyToJobs(tx: Tx, deps: IngestDeps, found: readonly Arrived[], answers: Map<Waiting, PingAnswer>) {
-  const byJob = groupBy(found, ({ jobId }) => jobId);
-  const locked = await lockJobs(tx, [...byJob.keys()], false);
-  const ahead = new Map(
-    [...byJob].map(([jobId, arrived]) => [
-      jobId,
-      { pings: arrived.map(({ input }) => input.ping), named: [], all: false },
-    ]),
-  );
-  const { open, broken } = await openJobs(tx, locked, ahead, deps);
-  const records: { readonly record: NewPing; readonly applied: Applied | null }[] = [];
-  const said = new Map<LedgerEvent, Said>();
-  const outcomes: Outcome[] = [];
-  for (const { job } of broken) await storeAll(tx, job, byJob.get(job.id) ?? [], answers, records);
-  for (const one of open) {
-    const deferred = applyPings(one, byJob.get(one.job.id) ?? [], { answers, records, said });
-    outcomes.push(outcomeOf(one, deferred, tx.now));
-  }
-  await save(tx, outcomes);
-  await appendPings(
-    tx,
-    records.map(({ record, applied }) => ({ ...record, runId: applied?.run?.id ?? null })),
-  );
-  await tell(tx, open, said);
-}
-
-/** A job whose schedules make no sense just now: its pings are kept and applied when they do again. */
-async function storeAll(
-  tx: Tx,
-  job: LockedJob,
-  arrived: readonly Arrived[],
-  answers: Map<Waiting, PingAnswer>,
-  records: { readonly record: NewPing; readonly applied: Applied | null }[],
-) {
-  for (const { one, input, jobId, created } of arrived) {
-    records.push({ record: recordOf(input, jobId, { matchedBy: 'deferred' }), applied: null });
-    answers.set(one, { outcome: 'accepted', created, matchedBy: 'deferred', key: null });
-  }
-  await noteDeferred(tx, job.id, arrived.length);
-}
-
-function recordOf(
-  input: PingInput,
-  jobId: number,
-  applied: { matchedBy: string; scheduledFor?: Instant | null; counted?: boolean },
-): NewPing {
-  const { matchedBy, scheduledFor = null, counted = false } = applied;
-  return { ...input.record, jobId, matchedBy, scheduledFor, counted, runId: null };
-}
-
-/** Applies the pings of one job in their order; returns how many are deferred now. */
-function applyPings(
-  { job, ledger }: OpenJob,
-  arrived: readonly Arrived[],
-  out: {
-    readonly answers: Map<Waiting, PingAnswer>;
-    readonly records: { readonly record: NewPing; readonly applied: Applied | null }[];
-    readonly said: Map<LedgerEvent, Said>;
-  },
-): number {
-  let { deferred } = job;
-  let steps = MAX_STEPS;
-  for (const { one, input, jobId, created } of arrived) {
-    if (input.flaw !== null) {
-      out.records.push({ record: recordOf(input, jobId, { matchedBy: 'unmatched' }), applied: null });
-      out.answers.set(one, { outcome: 'refused', status: 400, message: input.flaw });
-      continue;
-    }
-    const reached = deferred === 0 && advance(ledger, input.ping.arrival, steps);
-    if (!reached) {
-      deferred += 1;
-      steps = 0;
-      out.records.push({ record: recordOf(input, jobId, { matchedBy: 'deferred' }), applied: null });
-      out.answers.set(one, { outcome: 'accepted', created, matchedBy: 'deferred', key: null });
-      continue;
-    }
-    const before = ledger.events.length;
-    const applied = applyPing(ledger, input.ping);
-    for (const event of ledger.events.slice(before)) {
-      out.said.set(event, { exitCode: input.ping.exitCode, output: outputTail(input.record.body) });
-    }
-    const { match, scheduledFor, counted } = applied;
-    const matchedBy = match.rule === 'none' ? 'unmatched' : match.rule;
-    out.records.push({ record: recordOf(input, jobId, { matchedBy, scheduledFor, counted }), applied });
-    out.answers.set(one, answerOf(ledger, input, applied, created));
-  }
-  return deferred;
-}
-
-function answerOf(ledger: Ledger, { ping }: PingInput, { match, scheduledFor }: Applied, created: boolean): PingAnswer {
-  if (match.rule === 'none') return { outcome: 'refused', status: 422, message: refusalOf(ledger, ping, match.reason) };
-  const key = scheduledFor === null ? null : keyOf(ledger, scheduledFor);
-  return { outcome: 'accepted', created, matchedBy: match.rule, key };
-}
-
-/** A key that names no occurrence is answered with the two nearest, one not open yet with the instant it opens. */
-function refusalOf(ledger: Ledger, ping: Ping, reason: string): string {
-  const [at] = ping.key ? keyInstants(ledger, ping.key) : [];
-  if (at !== undefined && reason.includes('not open')) {
-    const { opensAt } = termsAt(ledger, at, dueAt(ledger, at)?.version ?? currentVersion(ledger));
-    return `${keyOf(ledger, at)}: ${reason}; pings may name it from ${formatInstant(opensAt)} on`;
-  }
-  const around = at ?? nominalInstant(ledger, ping);
-  const near = [latestInstant(ledger, around), followingInstant(ledger, around)].flatMap((one) =>
-    one === null ? [] : [keyOf(ledger, one)],
-  );
-  return near.length === 0
-    ? `${reason}; the job has no occurrence yet`
-    : `${reason}; the nearest are ${near.join(' and ')}`;
-}
-
-function nominalInstant(ledger: Ledger, ping: Ping): Instant {
-  if (!ping.key) return ping.at;
-  const candidates = keyCandidates(ping.key, currentVersion(ledger).zone);
-  return ('instants' in candidates ? candidates.instants[0] : candidates.after) ?? ping.at;
-}
-
-function keyOf(ledger: Ledger, at: Instant): string {
-  const row = ledger.rows.get(at);
-  const version = row ? versionOf(ledger, row.version) : (dueAt(ledger, at)?.version ?? currentVersion(ledger));
-  return formatKey(at, version.zone);
+  return answered;
 }

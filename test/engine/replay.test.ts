@@ -5,6 +5,7 @@ import type { History } from '../support/history.ts';
 import { explainDifference } from '../support/ledger-difference.ts';
 import { historyArbitrary } from '../support/random-history.ts';
 import { slowLedger } from '../support/slow-ledger.ts';
+import { foundHistories } from '../support/year-found.ts';
 import { type PlayedJob, play, type Service, settleDown, startService } from '../support/year-service.ts';
 import { asAccepted, comparable, readView } from '../support/year-view.ts';
 
@@ -60,6 +61,10 @@ async function replay(history: History, ticks: readonly number[]): Promise<strin
 describe('random histories through ingest, changes and evaluators over the database', () => {
   beforeAll(async () => {
     await serviceFor(600);
+  });
+
+  test.each(foundHistories)('knows $name', async ({ history, ticks }) => {
+    expect(await replay(history, ticks)).toBeNull();
   });
 
   test('end in the ledger of the slow, perfect evaluator, whenever the evaluators look', async () => {

@@ -1,7 +1,9 @@
 export const TICK_S = 6;
-export const GRACE_S = 3;
+export const GRACE_S = 5;
 /** For what must be over before the next run comes along. */
 const LONG_S = 3 * TICK_S;
+/** For what ends late: the next run must be further away than a retry could be (half the gap). */
+const LONGER_S = 5 * TICK_S;
 /** A half-hour offset: the key must carry it. */
 export const ZONE = 'Asia/Kolkata';
 const OFFSET_S = 5.5 * 3600;
@@ -89,7 +91,7 @@ export const BROKEN: Readonly<Record<string, Breakage>> = {
     ...MISSING,
     policy: 'coalesce',
     mode: 'late',
-    every: LONG_S,
+    every: LONGER_S,
     became: 'completed late',
     end: 'late',
     mend: 'the lock',
@@ -105,7 +107,7 @@ export const BROKEN: Readonly<Record<string, Breakage>> = {
   slow: {
     policy: 'skip',
     mode: 'slow',
-    every: LONG_S,
+    every: LONGER_S,
     kind: 'late',
     status: 'late',
     state: 'overdue',

@@ -50,7 +50,7 @@ line() {
     # Waits for a lock before it begins, and after it has begun.
     late) go; work 0 >/dev/null; ping "$at/$?" ;;
     slow) ping "$at/start"; go; work 0 >/dev/null; ping "$at/$?" ;;
-    late-quick) sleep 5; ping "$at/0" ;;
+    late-quick) sleep 7; ping "$at/0" ;;
     # Two hosts with the same crontab.
     twice) once & once & wait ;;
     wrong-key) ping "$rollcall/ping/no-key-of-this-project/$job/0" ;;

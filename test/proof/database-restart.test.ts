@@ -13,6 +13,7 @@ const SLUGS = Array.from({ length: 20 }, (_, i) => `beat-${i}`);
 const PATIENCE_MS = 12_000;
 /** Longer than the 3 s from which on it is a gap, and than the job that is due in it needs. */
 const OUTAGE_MS = 4500;
+const QUICK_ROUNDS = 3;
 
 let folder = '';
 let postgres: OwnPostgres;
@@ -72,10 +73,18 @@ type Outage = {
   readonly meanwhile?: () => Promise<void>;
 };
 
-/** Stops the database under load, and starts it again when pings were refused and the deadline of `due` has passed. */
+/**
+ * Stops the database under load, and starts it again: some times at once, for each catches other transactions half done,
+ * and then when pings were refused and the deadline of `due` has passed.
+ */
 async function outage({ how, due, meanwhile }: Outage): Promise<void> {
   const running = load();
-  await eventually('pings are acknowledged', () => running.acknowledged.size >= 200);
+  for (let round = 0; round < QUICK_ROUNDS; round += 1) {
+    await acknowledgedAgain(running);
+    await postgres.stop(how);
+    await postgres.start();
+  }
+  await acknowledgedAgain(running);
   await expectRun(due, 2000);
   await postgres.stop(how);
   const stoppedAt = performance.now();
@@ -86,8 +95,7 @@ async function outage({ how, due, meanwhile }: Outage): Promise<void> {
   await meanwhile?.();
   await eventually('the outage has lasted', () => performance.now() - stoppedAt > OUTAGE_MS);
   await postgres.start();
-  const before = running.acknowledged.size;
-  await eventually('pings are acknowledged again', () => running.acknowledged.size >= before + 200);
+  await acknowledgedAgain(running);
   await eventually('/healthz is green', async () => (await service.health()).status === 200);
   await running.stop();
 
@@ -99,6 +107,11 @@ async function outage({ how, due, meanwhile }: Outage): Promise<void> {
   expect(Math.max(...running.answered.map((each) => each.ms))).toBeLessThan(PATIENCE_MS);
   for (const [rid, answer] of running.acknowledged) acknowledged.set(rid, answer);
   await expectKept(postgres.url, acknowledged);
+}
+
+async function acknowledgedAgain(running: Load): Promise<void> {
+  const before = running.acknowledged.size;
+  await eventually('pings are acknowledged', () => running.acknowledged.size >= before + 100);
 }
 
 const isRed = (health: Health): Health | null => (health.status === 503 ? health : null);
@@ -113,7 +126,7 @@ async function expectJudged(slug: string): Promise<void> {
 test('a fast stop: pings are told to come again, nothing is lost, and a deadline in the gap waits', async () => {
   await outage({ how: 'fast', due: 'due-in-the-gap' });
   const gaps = "select 1 from blind_windows where kind = 'gap' and until - after > interval '4 s'";
-  expect(await query(postgres.url, gaps)).toHaveLength(1);
+  expect(await query(postgres.url, gaps)).not.toEqual([]);
   await expectJudged('due-after-the-gap');
   // Whoever ran it may have had no chance to say so: it is judged 60 s after the gap.
   expect(await openIncidents('due-in-the-gap')).toBe('');

@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { type Run, rollcall } from '../cli/process.ts';
 
-export const API_KEY = 'proof-api-key-0123456789';
+const API_KEY = 'proof-api-key-0123456789';
 export const PING_KEY = 'proof-ping-key-0123456789';
 
 /** The real service in a process of its own. */

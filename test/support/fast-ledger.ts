@@ -1,13 +1,7 @@
 import { createHash } from 'node:crypto';
 import { advance } from '../../src/core/advance.ts';
-import {
-  applyDecision,
-  applyPause,
-  applyPing,
-  applyResume,
-  applySettings,
-  applyVersion,
-} from '../../src/core/apply.ts';
+import { applyPing } from '../../src/core/apply.ts';
+import { applyDecision, applyPause, applyResume, applySettings, applyVersion } from '../../src/core/change.ts';
 import { heartbeatPeriod } from '../../src/core/definition.ts';
 import { parseKey } from '../../src/core/key.ts';
 import { anchorHeartbeat, type Incident, type Ledger, nextDue } from '../../src/core/ledger.ts';

@@ -24,7 +24,13 @@ type Settled = 'on_time' | 'late' | 'expired' | 'failed' | 'missed' | 'coalesced
 type Troubled = 'not_started' | 'missing' | 'late' | 'overrun';
 type IncidentKind = Troubled | 'failed' | 'expired' | 'duplicate' | 'unscheduled';
 
-type Version = { readonly start: Instant; end: Instant; readonly table: Timetable | null };
+type Version = {
+  readonly start: Instant;
+  end: Instant;
+  readonly table: Timetable | null;
+  /** Of a heartbeat, in milliseconds. */
+  readonly period: number | null;
+};
 type Occurrence = {
   readonly due: Instant;
   readonly standsFor: number;
@@ -33,14 +39,16 @@ type Occurrence = {
   recorded: boolean;
   state: 'open' | Settled;
   reason: string | null;
-  /** The instant at which it was first settled. */
+  /** The instant at which it was settled, last. */
   settledAt: Instant | null;
   completedBy: Run | null;
   completedAt: Instant | null;
-  /** Its place among all completions, in the order of arrival, and that arrival; null while not completed. */
-  completion: { readonly order: number; readonly arrival: Instant } | null;
+  /** The instant of its completion, by a run or by a person; null while not completed. */
+  doneAt: Instant | null;
   coveredBy: Instant | null;
   duplicateTold: boolean;
+  /** While the job is paused: what it was when the pause began, or has become by a start since. */
+  frozen: string | null;
 };
 type End = { readonly at: Instant; readonly ok: boolean };
 type Run = {
@@ -51,8 +59,8 @@ type Run = {
   readonly firstAt: Instant;
   readonly start: Instant | null;
   readonly ends: End[];
-  /** Its start arrived after its end (R15). */
-  startCameAfterEnd: boolean;
+  /** Of a start that arrived after the end of its run (R15): it or the end, the earlier. */
+  lateStart: Instant | null;
   /** An unnamed failure was its last word (R12). */
   overturned: boolean;
   lastArrival: Instant;
@@ -90,7 +98,6 @@ class SlowLedger {
   readonly #pauses: { readonly from: Instant; until: Instant | null }[] = [];
   #settings: HistorySettings;
   #now: Instant;
-  #completions = 0;
   /** The one open occurrence of a heartbeat, and the second it is anchored to. */
   #beat: Occurrence | null = null;
   #anchor: Instant = 0;
@@ -117,14 +124,13 @@ class SlowLedger {
     else if (input.type === 'resume') this.#resume();
     else this.#personSettles(input.scheduledFor, input.state);
     this.#judgeAll();
-    this.#endIncidents();
   }
 
   advance(to: Instant): void {
     while (this.#now < to) {
       const ticks = this.#interestingInstants().filter((at) => at > this.#now && at < to);
       this.#now = ticks.reduce((least, at) => Math.min(least, at), to);
-      this.#judgeAll();
+      this.#judgeAll({ oneByOne: true });
     }
   }
 
@@ -146,21 +152,25 @@ class SlowLedger {
     return [...instants, ...instants.map((at) => this.#heardBy(at))];
   }
 
-  /** Every occurrence, oldest first, until nothing changes any more: the end of one incident may let another begin. */
-  #judgeAll(): void {
+  /**
+   * Every occurrence, oldest first, until nothing changes any more: the end of one incident may let another begin. An input
+   * ends incidents when all is judged, the clock after each check.
+   */
+  #judgeAll({ oneByOne = false } = {}): void {
     for (let before = -1; before !== this.#changes; ) {
       before = this.#changes;
       for (const occurrence of [...this.#occurrences]) {
+        this.#cover(occurrence);
         if (!this.#paused() || this.#replaying) this.#judge(occurrence);
         else if (this.#isDueInPause(occurrence)) this.#settle(occurrence, 'skipped', 'paused');
-        this.#cover(occurrence);
+        if (oneByOne) this.#endIncidents();
       }
+      this.#endIncidents();
     }
   }
 
   /** The rules of one occurrence as of now, in the order of R3. */
   #judge(o: Occurrence): void {
-    const couldChange = o.state === 'open' || o.state === 'failed';
     if (o.state === 'open' && this.#isTouched(o)) {
       if (this.#now >= this.#heardBy(Math.max(this.#deadline(o), this.#blindSettleEnd(o))))
         this.#settle(o, 'unknown', 'blind_window');
@@ -175,15 +185,17 @@ class SlowLedger {
     if (o.state === 'open' && this.#settings.missedRuns === 'coalesce' && !this.#isRunning(o)) {
       const at = this.#coalesceAt(o);
       const nextGraceEnded = at !== null && this.#isPast(at) && !this.#isTouched(o);
-      if (nextGraceEnded || this.#firstLaterCompletion(o) !== null) this.#settle(o, 'coalesced');
+      if (nextGraceEnded || o.coveredBy !== null) this.#settle(o, 'coalesced');
     }
-    if (couldChange && o.recorded) this.#endIncidents();
   }
 
-  /** R23: `covered_by` is the first later completion to arrive. */
+  /** R23: `covered_by` is the first later completion; once covered stays covered. */
   #cover(o: Occurrence): void {
-    const isCoverable = o.state === 'coalesced' || (o.state === 'failed' && this.#settings.missedRuns === 'coalesce');
-    if (isCoverable && o.coveredBy === null) o.coveredBy = this.#firstLaterCompletion(o)?.due ?? null;
+    const yields = ['open', 'failed', 'missed', 'unknown'].includes(o.state) && this.#settings.missedRuns === 'coalesce';
+    if (o.coveredBy !== null || !(yields || o.state === 'coalesced')) return;
+    const later = this.#occurrences.filter(({ due, doneAt }) => due > o.due && doneAt !== null);
+    later.sort((a, b) => (a.doneAt ?? 0) - (b.doneAt ?? 0));
+    o.coveredBy = later[0]?.due ?? null;
   }
 
   /** R27: a check instant inside a short gap between beats acts 60 s after its end. */
@@ -201,7 +213,7 @@ class SlowLedger {
   #beginVersion(start: Instant, expected: readonly Occurrence[]): void {
     const { schedules } = this.#settings;
     const table = this.#period() === null ? timetable(schedules, this.#zone) : null;
-    const version: Version = { start, end: Number.POSITIVE_INFINITY, table };
+    const version: Version = { start, end: Number.POSITIVE_INFINITY, table, period: this.#period() };
     const last = this.#versions.at(-1);
     if (last) last.end = start;
     this.#versions.push(version);
@@ -222,7 +234,7 @@ class SlowLedger {
     const known = this.#occurrences.find(({ due }) => due === at);
     if (known) return known;
     const blank = { recorded: false, state: 'open', reason: null, settledAt: null, completedBy: null } as const;
-    const rest = { completedAt: null, completion: null, coveredBy: null, duplicateTold: false } as const;
+    const rest = { completedAt: null, doneAt: null, coveredBy: null, duplicateTold: false, frozen: null } as const;
     const occurrence: Occurrence = { due: at, standsFor, version, ...blank, ...rest };
     this.#occurrences.push(occurrence);
     this.#occurrences.sort((a, b) => a.due - b.due);
@@ -270,8 +282,7 @@ class SlowLedger {
 
   /** The instant from which a ping may belong to it (heartbeat: the whole period). */
   #opensAt({ due, version }: Occurrence): Instant {
-    const period = this.#period();
-    if (period !== null) return due - period;
+    if (version.period !== null) return due - version.period;
     if (this.#settings.early !== null) return due - this.#settings.early * SECOND;
     const previous = version.table?.previous(due) ?? null;
     return due - (previous ? Math.min((due - previous.at) / 10, 300 * SECOND) : 300 * SECOND);
@@ -319,11 +330,12 @@ class SlowLedger {
     const start = run.start ?? run.firstAt;
     if (this.#settings.maxRuntime !== null) return start + this.#settings.maxRuntime * SECOND;
     const index = this.#runs.indexOf(run);
-    const followers = this.#runs.filter((other, i) => {
-      if (run.rid !== null || other.rid !== null || other.source !== run.source || other.start === null) return false;
-      return other.start > start || (other.start === start && i > index);
+    const followers = this.#runs.flatMap((other, i) => {
+      const next = other.start ?? other.lateStart;
+      const isSameSource = run.rid === null && other.rid === null && other.source === run.source;
+      return isSameSource && next !== null && (next > start || (next === start && i > index)) ? [next] : [];
     });
-    return Math.min(start + DAY, ...followers.map((other) => other.start ?? start));
+    return Math.min(start + DAY, ...followers);
   }
 
   #isInProgress(run: Run, at: Instant): boolean {
@@ -369,6 +381,7 @@ class SlowLedger {
 
   #stateOf(o: Occurrence): string {
     if (o.state !== 'open') return o.state;
+    if (this.#paused() && !this.#replaying) return o.frozen ?? 'expected';
     if (this.#isRunning(o)) return 'running';
     return this.#isPast(this.#deadline(o)) && !this.#isTouched(o) ? 'overdue' : 'expected';
   }
@@ -377,13 +390,11 @@ class SlowLedger {
 
   #settle(o: Occurrence, state: Settled, reason: string | null = null, at: Instant = this.#now): void {
     this.#changes++;
+    if (state !== 'failed' || o.state !== 'failed') o.settledAt = at;
     o.state = state;
     o.reason = reason;
     o.recorded = true;
-    o.settledAt ??= at;
-    if (!COMPLETED.includes(state)) o.completion = null;
-    else o.completion ??= { order: this.#completions++, arrival: this.#now };
-    if (state !== 'coalesced' && state !== 'failed') o.coveredBy = null;
+    o.doneAt = COMPLETED.includes(state) ? at : null;
     if (o === this.#beat) this.#anchorBeat(at);
   }
 
@@ -431,14 +442,6 @@ class SlowLedger {
     return this.#runsOf(o).filter((run) => lastEnd(run)?.ok && !run.overturned).length;
   }
 
-  /** The first to arrive among the completions of later occurrences. */
-  #firstLaterCompletion(o: Occurrence): Occurrence | null {
-    const later = this.#occurrences.filter(({ due, completion }) => completion !== null && due > o.due);
-    const arrived = later.filter(({ completion }) => (completion?.arrival ?? 0) <= this.#now);
-    arrived.sort((a, b) => (a.completion?.order ?? 0) - (b.completion?.order ?? 0));
-    return arrived[0] ?? null;
-  }
-
   #isWanted(o: Occurrence): boolean {
     const { missedRuns } = this.#settings;
     if (missedRuns === null || missedRuns === 'skip') return false;
@@ -449,7 +452,7 @@ class SlowLedger {
     if (missedRuns === 'catch_up') return true;
     const coalesceAt = this.#coalesceAt(o);
     if (coalesceAt !== null && this.#isPast(coalesceAt)) return false;
-    return o.coveredBy === null && this.#firstLaterCompletion(o) === null;
+    return o.coveredBy === null;
   }
 
   // ---- Blind windows (R26) ------------------------------------------------------------------------------------------
@@ -501,7 +504,7 @@ class SlowLedger {
     const run = known ?? this.#beginRun(ping, at, occurrence);
     if (occurrence) occurrence.recorded = true;
     if (ping.kind === 'start') {
-      if (known && known.start === null) known.startCameAfterEnd = true;
+      if (known && known.start === null) known.lateStart ??= Math.min(at, lastEnd(known)?.at ?? at);
     } else {
       run.occurrence = occurrence; // a heartbeat's run ends in the one that is open now (R31)
       const end = { at, ok: ping.kind === 'success' };
@@ -510,12 +513,13 @@ class SlowLedger {
     }
     // The occurrence itself first: what leaves one incident for another must not end the first with a message.
     if (occurrence && !this.#paused()) this.#judge(occurrence);
+    if (occurrence && this.#paused() && this.#isRunning(occurrence)) occurrence.frozen = 'running';
     return run;
   }
 
   #beginRun({ rid, source, kind, at: lastArrival }: PingInput, at: Instant, occurrence: Occurrence | null): Run {
     const start = kind === 'start' ? at : null;
-    const fresh = { ends: [], startCameAfterEnd: false, overturned: false };
+    const fresh = { ends: [], lateStart: null, overturned: false };
     const run: Run = { occurrence, rid, source, firstAt: at, start, lastArrival, ...fresh };
     this.#runs.push(run);
     if (!occurrence && this.#period() === null) this.#offSchedule(at);
@@ -567,7 +571,7 @@ class SlowLedger {
     const runs = this.#runs.filter(isEligible);
     if (ping.kind === 'start') {
       const ended = runs.findLast((run) => sameThread(run, ping));
-      const isStartless = ended && ended.ends.length > 0 && ended.start === null && !ended.startCameAfterEnd;
+      const isStartless = ended && ended.ends.length > 0 && ended.start === null && ended.lateStart === null;
       if (isStartless && this.#isSameMoment(ping, ping.at - ended.lastArrival)) return ended;
     }
     if (ping.rid !== null) {
@@ -619,38 +623,34 @@ class SlowLedger {
     const [period, version] = [this.#period(), this.#versions.at(-1)];
     if (period === null || !version || this.#paused()) return;
     this.#anchor = floorToSecond(at);
-    let due = this.#anchor + period;
-    while (this.#occurrences.some((o) => o.due === due)) due += SECOND;
-    this.#beat = this.#add({ at: due, standsFor: 1 }, version);
+    while (this.#occurrences.some(({ due }) => due === this.#anchor + period)) this.#anchor += SECOND;
+    this.#beat = this.#add({ at: this.#anchor + period, standsFor: 1 }, version);
   }
 
   #matchHeartbeat(ping: PingInput, at: Instant): Matched {
     const isEnd = ping.kind === 'success' || ping.kind === 'fail';
     const known = this.#knownRun(ping, at, () => true);
-    const isStartOfEnded = ping.kind === 'start' && known?.start === null;
+    const isStartOfEnded = ping.kind === 'start' && known?.start === null && known.lateStart === null;
     const run = known && (known.ends.length === 0 || isStartOfEnded) ? known : null;
     if (run && !isEnd) return { by: run.rid === null ? 'running' : 'rid', occurrence: run.occurrence, run };
 
-    const openThen = isEnd ? this.#openThen(at) : null;
-    // In the second of the creation nothing was settled yet: that ping counts as any later one.
-    const isOfAnEarlier = floorToSecond(at) < this.#anchor || (floorToSecond(at) === this.#anchor && openThen !== null);
-    if (this.#beat && !(isEnd && isOfAnEarlier)) {
+    const earlier = this.#openThen(at);
+    const [second, settled] = [floorToSecond(at), earlier?.settledAt ?? null];
+    const isAnchorsSecond = second === this.#anchor && settled !== null && floorToSecond(settled) === second;
+    if (this.#beat && !(isEnd && (second < this.#anchor || isAnchorsSecond))) {
       return { by: run ? (run.rid === null ? 'running' : 'rid') : 'current', occurrence: this.#beat, run };
     }
-    const newest =
-      this.#occurrences.findLast(({ version, state }) => version.table === null && state !== 'open') ?? null;
-    const occurrence = openThen ?? newest;
-    return { by: occurrence ? 'again' : 'off_schedule', occurrence, run };
+    return { by: earlier ? 'again' : 'off_schedule', occurrence: earlier, run };
   }
 
-  /** The heartbeat occurrence that was open at `at`: the first one settled in or after its second. */
+  /** The heartbeat occurrence that was open at `at`: the last one anchored before its second, else in it. */
   #openThen(at: Instant): Occurrence | null {
-    const settled = this.#occurrences.filter(
-      ({ version, settledAt }) =>
-        version.table === null && settledAt !== null && floorToSecond(settledAt) >= floorToSecond(at),
+    const anchored = this.#occurrences.flatMap((o) =>
+      o === this.#beat || o.version.period === null ? [] : [{ o, anchor: o.due - o.version.period }],
     );
-    settled.sort((a, b) => (a.settledAt ?? 0) - (b.settledAt ?? 0));
-    return settled[0] ?? null;
+    anchored.sort((a, b) => a.anchor - b.anchor);
+    const before = anchored.findLast(({ anchor }) => anchor < floorToSecond(at));
+    return (before ?? anchored.find(({ anchor }) => anchor === floorToSecond(at)))?.o ?? null;
   }
 
   // ---- Edits, pause, person (R28 to R30) ----------------------------------------------------------------------------
@@ -658,12 +658,19 @@ class SlowLedger {
   #edit(settings: HistorySettings): void {
     const isNewVersion = JSON.stringify(settings.schedules) !== JSON.stringify(this.#settings.schedules);
     const expected = this.#occurrences.filter((o) => this.#stateOf(o) === 'expected');
+    const idle = this.#occurrences.filter((o) => o.state === 'open' && this.#stateOf(o) !== 'running');
     this.#settings = settings;
     if (isNewVersion) this.#beginVersion(this.#now, expected);
+    // First what is covered already: nobody is called about it.
+    for (const o of this.#paused() || settings.missedRuns !== 'coalesce' ? [] : idle) {
+      this.#cover(o);
+      if (o.state === 'open' && o.coveredBy !== null) this.#settle(o, 'coalesced');
+    }
   }
 
   #pause(): void {
     if (this.#paused()) return;
+    for (const o of this.#occurrences) o.frozen = this.#stateOf(o);
     this.#pauses.push({ from: this.#now, until: null });
     for (const o of [...this.#occurrences]) {
       const state = this.#stateOf(o);
@@ -819,7 +826,7 @@ class SlowLedger {
         standsFor: o.standsFor,
         completions: this.#successes(o),
         completedAt: o.completedAt,
-        coveredBy: o.coveredBy,
+        coveredBy: ['coalesced', 'failed'].includes(o.state) ? o.coveredBy : null,
         wanted: this.#isWanted(o),
       })),
       pings: this.#heard.map(({ by, due }) => ({ matchedBy: by, scheduledFor: due })),

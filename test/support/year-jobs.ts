@@ -84,7 +84,7 @@ const silences = [
 
 /** Every kind of schedule, policy and deadline; most instants lie on the nights at which clocks change (Sundays). */
 export const yearJobs: readonly YearJob[] = [
-  job(BERLIN, cron('30 2 * 1-4,9-11 *'), { grace: HOUR, usefulFor: 3 * DAY, style: 'start_end', pauses: 1 }),
+  job(BERLIN, cron('30 2 * 2-4,9-11 *'), { grace: HOUR, usefulFor: 3 * DAY, pauses: 1 }),
   job(BERLIN, cron('0,30 2 * * 0'), { ...coalesce, grace: 600, style: 'named', edits: [{ grace: 1200 }] }),
   job(BERLIN, cron('*/30 1-3 * 3,10 0'), { ...skip, grace: 600, maxRuntime: 1500, style: 'start_end' }),
   job(BERLIN, [...cron('15 3 * 3,10 1-5'), every(DAY * 7, 4 * HOUR * 1000)], { ...coalesce, grace: 900, pauses: 1 }),
@@ -162,7 +162,7 @@ export const yearJobs: readonly YearJob[] = [
     maxRuntime: 2 * DAY,
     style: 'start_end',
   }),
-  job('UTC', cron('0 0 * 1-5 *'), {
+  job('UTC', cron('0 0 * 1-4 *'), {
     early: 0,
     grace: 0,
     maxRuntime: 6 * HOUR,
@@ -170,5 +170,5 @@ export const yearJobs: readonly YearJob[] = [
     ...record,
     ...alert,
   }),
-  job('UTC', [{ heartbeat: DAY }], { grace: 1800, pauses: 2 }),
+  job('UTC', [{ heartbeat: 30 * HOUR }], { grace: 1800, pauses: 2 }),
 ];

@@ -130,7 +130,7 @@ const deviations: readonly Deviation[] = [
   // It ends, well or badly, when the next one is due already; another run begins meanwhile.
   ({ due, delay, gap, rid }) => {
     const run = { rid: rid() };
-    return [ping(due + delay, { ...run, kind: 'start' }), ping(due + 1.3 * gap, run)];
+    return [ping(due + delay, { ...run, kind: 'start' }), ping(due + Math.min(4.3 * gap, 23 * HOUR), run)];
   },
   ({ due, delay, gap }) => [ping(due + delay, { kind: 'start' }), ping(due + 1.2 * gap, { kind: 'fail', exitCode: 9 })],
   ({ due, delay, gap, rid, key }) => {

@@ -71,6 +71,7 @@ export async function startService(zones: Zones, { settleMs, start }: { settleMs
     const word = answer.outcome === 'accepted' ? answer.matchedBy : answer.outcome;
     answers.set(word, (answers.get(word) ?? 0) + 1);
   };
+  let wokenAt = Number.NEGATIVE_INFINITY;
   const changesOf = (n: number) => (n % 2 === 0 ? first : second).changes;
 
   return {
@@ -91,13 +92,19 @@ export async function startService(zones: Zones, { settleMs, start }: { settleMs
     },
 
     /** Everything that reached the service up to now has been flushed. */
-    beat: () =>
-      run(async (tx) => {
+    async beat(): Promise<void> {
+      await run(async (tx) => {
         for (const replica of BEATS) await beat(tx, replica, tx.now);
-      }),
+      });
+      // One that has beaten for itself must go on, or it holds the horizon for as long as it is heard.
+      if (clock.now() - wokenAt <= 10_000) await first.ingest.flush();
+    },
 
     /** The first beat after a silence: it is seen and recorded. */
-    wake: () => first.ingest.flush(),
+    async wake(): Promise<void> {
+      wokenAt = clock.now();
+      await first.ingest.flush();
+    },
 
     /** Both evaluators at once. */
     tick: () => Promise.all(replicas.map(({ evaluator }) => evaluator.tick())),
@@ -125,13 +132,15 @@ export async function startService(zones: Zones, { settleMs, start }: { settleMs
     },
 
     /** Forgets every job, beat and window: another history may begin, at any instant. */
-    forget: () =>
-      run(async (tx) => {
+    forget: () => {
+      wokenAt = Number.NEGATIVE_INFINITY;
+      return run(async (tx) => {
         await tx.sql`delete from jobs`;
         await tx.sql`delete from beats`;
         await tx.sql`delete from blind_windows`;
         await tx.sql`delete from notices`;
-      }),
+      });
+    },
 
     async stop(): Promise<void> {
       for (const pool of pools) await pool.close();

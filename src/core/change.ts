@@ -1,0 +1,132 @@
+import { judge, judgeWanted, settleIncidents } from './advance.ts';
+import { coverByKnown, coverEarlier } from './cover.ts';
+import { changeRow, end, join } from './incident.ts';
+import {
+  anchorHeartbeat,
+  byDue,
+  currentVersion,
+  dueAt,
+  firstCheck,
+  isHeartbeat,
+  type Ledger,
+  nextDue,
+  openRow,
+  type Row,
+  rowAt,
+  type Version,
+} from './ledger.ts';
+import { isOpen, type Settings } from './occurrence.ts';
+import { recordDue, skipDue, skipRecorded } from './record.ts';
+import type { Instant } from './time.ts';
+
+/** Other deadlines and another policy, from `at` on; what is settled stays. The job has been advanced to `at`. */
+export function applySettings(ledger: Ledger, settings: Settings, at: Instant): void {
+  ledger.settings = settings;
+  const isPaused = ledger.pausedAt !== null;
+  // A check that the edit moved into the past acts now.
+  if (!isPaused) recordDue(ledger, at, (due) => firstCheck(ledger, due) <= at);
+  // First what is covered already: nobody is called about it.
+  coverByKnown(ledger, at);
+  for (const row of byDue(ledger)) (isPaused ? judgeWanted : judge)(ledger, row, at);
+  settleIncidents(ledger, at);
+}
+
+/**
+ * A new schedule version, from `at` on (DESIGN section 2, "Edits never invent the past"). Call before applySettings. What is
+ * expected closes as skipped, except where the new schedules are due too.
+ */
+export function applyVersion(ledger: Ledger, version: Omit<Version, 'startsAfter' | 'endsAt'>, at: Instant): void {
+  recordDue(ledger, at, (due) => due <= at);
+  const old = currentVersion(ledger);
+  old.endsAt = at;
+  ledger.versions.push({ ...version, startsAfter: at, endsAt: null });
+  for (const row of byDue(ledger)) {
+    if (row.state !== 'expected' || version.timetable?.previous(row.scheduledFor + 1)?.at === row.scheduledFor)
+      continue;
+    changeRow(ledger, row, {
+      state: 'skipped',
+      reason: 'schedule_changed',
+      settledAt: at,
+      wanted: false,
+      checkAt: null,
+    });
+  }
+  ledger.nextUnrecorded = null;
+  if (version.periodMs === null) ledger.nextUnrecorded = nextDue(ledger, at);
+  else anchorHeartbeat(ledger, at);
+}
+
+/** Pauses the job at `at`, to which it has been advanced (rule 29). Again: no change. */
+export function applyPause(ledger: Ledger, at: Instant): void {
+  if (ledger.pausedAt !== null) return;
+  recordDue(ledger, at, (due) => due <= at);
+  endAllSilently(ledger, at);
+  for (const row of byDue(ledger)) {
+    const stays = row.state === 'running' || (row.state === 'overdue' && ledger.settings.missedRuns === 'catch_up');
+    if (!isOpen(row.state) || stays) continue;
+    changeRow(ledger, row, { state: 'skipped', reason: 'paused', settledAt: at, wanted: false, checkAt: null });
+  }
+  ledger.pausedAt = at;
+  if (isHeartbeat(ledger)) ledger.nextUnrecorded = null;
+}
+
+/** Resumes the job: what lived on is judged as of its own instants, and what is then past its deadline opens anew. */
+export function applyResume(ledger: Ledger, at: Instant): void {
+  if (ledger.pausedAt === null) return;
+  skipDue(ledger, at);
+  if (ledger.settings.missedRuns === 'coalesce') coverByKnown(ledger, at);
+  const since = ledger.pausedAt;
+  ledger.pauses.push({ after: since, until: at });
+  ledger.pausedAt = null;
+  ledger.quiet = true;
+  for (const row of byDue(ledger)) if (isOpen(row.state)) catchUp(ledger, row, since, at);
+  ledger.quiet = false;
+  for (const row of byDue(ledger)) {
+    if (isOpen(row.state)) judge(ledger, row, at);
+    else if (row.state === 'failed') {
+      judgeWanted(ledger, row, at);
+      if (row.wanted) join(ledger, row, 'failed', at);
+    }
+  }
+  if (isHeartbeat(ledger)) {
+    const open = openRow(ledger);
+    ledger.nextUnrecorded = null;
+    if (!open) anchorHeartbeat(ledger, at);
+  }
+  settleIncidents(ledger, at);
+}
+
+/** One row through a pause: its own check instants in order. */
+function catchUp(ledger: Ledger, row: Row, since: Instant, at: Instant): void {
+  // First as of the pause, for other settings may be in force since.
+  judge(ledger, row, since);
+  while (isOpen(row.state) && row.checkAt !== null && row.checkAt <= at) judge(ledger, row, row.checkAt);
+}
+
+/** A person's word. `on_time` is a completion, for what it covers. False: not an instant of this ledger. */
+export function applyDecision(
+  ledger: Ledger,
+  scheduledFor: Instant,
+  decision: { readonly state: 'skipped' | 'on_time'; readonly note: string },
+  at: Instant,
+): boolean {
+  const isNext = ledger.nextUnrecorded === scheduledFor;
+  if (!ledger.rows.has(scheduledFor) && !dueAt(ledger, scheduledFor) && !isNext) return false;
+  skipDue(ledger, at);
+  const row = rowAt(ledger, scheduledFor, at);
+  if (isHeartbeat(ledger) && isNext) ledger.nextUnrecorded = null;
+  const wasOpen = isOpen(row.state);
+  const { note, state } = decision;
+  const unsaid = { completedAt: null, completedBy: null, wanted: false, checkAt: null };
+  changeRow(ledger, row, { state, reason: 'operator', note, settledAt: at, ...unsaid });
+  if (state === 'on_time') coverEarlier(ledger, row, at);
+  if (wasOpen) anchorHeartbeat(ledger, at);
+  settleIncidents(ledger, at);
+  skipRecorded(ledger);
+  return true;
+}
+
+/** Ends every open incident without a word. */
+function endAllSilently(ledger: Ledger, at: Instant): void {
+  for (const incident of [...ledger.incidents.values()]) end(ledger, incident, at, true);
+}

@@ -1,0 +1,29 @@
+import type { Instant } from '../core/time.ts';
+import { formatInstant } from '../core/time.ts';
+import type { Logger } from '../log.ts';
+import { BLIND_MS, beat, GAP_MS, lastBeat, recordSilence } from '../store/beats.ts';
+import type { Tx } from '../store/database.ts';
+
+export type Watch = {
+  readonly replica: string;
+  /** Everything that reached this replica up to here is committed with, or before, this transaction. */
+  readonly through: Instant;
+  /** Whether a beat is due; after a silence one is given all the same. */
+  readonly isDue: boolean;
+  readonly log: Logger;
+};
+
+/**
+ * Sees a silence (database time without a beat of any replica) before anything is judged by it, and gives the beat that
+ * lets the horizon move on. In the transaction of a batch: it shows that a ping would have been committed.
+ */
+export async function keepWatch(tx: Tx, { replica, through, isDue, log }: Watch): Promise<void> {
+  const last = await lastBeat(tx);
+  const silentMs = last === null ? 0 : tx.now - last;
+  if (last !== null && silentMs >= GAP_MS) {
+    const kind = silentMs > BLIND_MS ? 'blind' : 'gap';
+    await recordSilence(tx, { kind, after: last, until: tx.now });
+    log.warn({ kind, after: formatInstant(last), until: formatInstant(tx.now) }, 'no beat of ingest was heard');
+  }
+  if (isDue || silentMs >= GAP_MS) await beat(tx, replica, through);
+}

@@ -49,42 +49,49 @@ export async function pingBench(progress: (line: string) => void = () => undefin
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-bench-'));
   // As root the database runs as another user, who must get in.
   await chmod(folder, 0o755);
-  progress('starting the service on a new folder');
-  const service = await startService(folder);
   const sender = fork(import.meta.filename, ['send'], { execArgv: ['--import', 'tsx'] });
   try {
-    const measured = async (order: Omit<Order, 'port' | 'connections'>): Promise<Measured> => {
-      const before = await counted(service.port);
-      const figures = await load(sender, { port: service.port, connections: CONNECTIONS, ...order });
-      const after = await counted(service.port);
-      return {
-        ...figures,
-        cpuMsEach: (1000 * (after.cpuSeconds - before.cpuSeconds)) / figures.requests,
-        meanBatch: (after.pings - before.pings) / (after.batches - before.batches),
-      };
-    };
-    progress(`making ${JOBS} jobs by their first ping`);
-    const created = await measured({ path: 'create', jobs: JOBS, requests: JOBS });
-    progress(`pings of ${JOBS} jobs, ${CONNECTIONS} connections`);
-    await measured({ path: 'ping', jobs: JOBS, ms: WARM_UP_MS });
-    const pings = await measured({ path: 'ping', jobs: JOBS, ms: MEASURE_MS });
-    progress('the bare /healthz');
-    const healthz = await measured({ path: 'healthz', jobs: JOBS, ms: MEASURE_MS });
-    progress('pings of one job');
-    const oneJob = await measured({ path: 'ping', jobs: 1, ms: MEASURE_MS });
-    return {
-      jobs: JOBS,
-      connections: CONNECTIONS,
-      created,
-      healthz,
-      pings: { ...pings, ofHealthz: pings.perSecond / healthz.perSecond },
-      oneJob: { ...oneJob, ofPings: oneJob.perSecond / pings.perSecond },
-    };
+    progress('starting the service on a new folder');
+    const service = await startService(folder);
+    try {
+      return await measureAll(service.port, sender, progress);
+    } finally {
+      await service.stop();
+    }
   } finally {
     sender.kill();
-    await service.stop();
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+async function measureAll(port: number, sender: ChildProcess, progress: (line: string) => void): Promise<PingFigures> {
+  const measured = async (order: Omit<Order, 'port' | 'connections'>): Promise<Measured> => {
+    const before = await counted(port);
+    const figures = await load(sender, { port, connections: CONNECTIONS, ...order });
+    const after = await counted(port);
+    return {
+      ...figures,
+      cpuMsEach: (1000 * (after.cpuSeconds - before.cpuSeconds)) / figures.requests,
+      meanBatch: (after.pings - before.pings) / (after.batches - before.batches),
+    };
+  };
+  progress(`making ${JOBS} jobs by their first ping`);
+  const created = await measured({ path: 'create', jobs: JOBS, requests: JOBS });
+  progress(`pings of ${JOBS} jobs, ${CONNECTIONS} connections`);
+  await measured({ path: 'ping', jobs: JOBS, ms: WARM_UP_MS });
+  const pings = await measured({ path: 'ping', jobs: JOBS, ms: MEASURE_MS });
+  progress('the bare /healthz');
+  const healthz = await measured({ path: 'healthz', jobs: JOBS, ms: MEASURE_MS });
+  progress('pings of one job');
+  const oneJob = await measured({ path: 'ping', jobs: 1, ms: MEASURE_MS });
+  return {
+    jobs: JOBS,
+    connections: CONNECTIONS,
+    created,
+    healthz,
+    pings: { ...pings, ofHealthz: pings.perSecond / healthz.perSecond },
+    oneJob: { ...oneJob, ofPings: oneJob.perSecond / pings.perSecond },
+  };
 }
 
 /** For people. */

@@ -16,9 +16,8 @@ import {
 import {
   deadlineOf,
   graceMs,
-  inProgress,
   isOpen,
-  RUN_MEMORY_MS,
+  progressEnd,
   type Run,
   runLimit,
   type State,
@@ -63,9 +62,8 @@ function coalesceInstant(ledger: Ledger, row: Row): Instant | null {
 /** In progress, before its limit as that acts. */
 function isWithinLimit(ledger: Ledger, run: Run, terms: Terms, t: Instant): boolean {
   if (run.endedAt !== null || run.startedAt === null || run.startedAt > t) return false;
-  const limit = runLimit(run.startedAt, terms);
-  if (t >= actsAt(ledger, limit)) return false;
-  return limit !== terms.graceEnd || inProgress(run, ledger.settings, t);
+  const limits = [runLimit(run.startedAt, terms), progressEnd(run.startedAt, run, ledger.settings)];
+  return limits.every((limit) => t < actsAt(ledger, limit));
 }
 
 /** State of an open occurrence at `t`: the clock and its runs decide. */
@@ -86,7 +84,7 @@ export function judge(ledger: Ledger, row: Row, t: Instant): void {
 
 function judgeOpen(ledger: Ledger, row: Row, t: Instant): void {
   const matter = caseOf(ledger, row, t);
-  if (matter.held && t >= Math.max(matter.held.until, actsAt(ledger, matter.deadline))) {
+  if (matter.held && t >= actsAt(ledger, Math.max(matter.held.until, matter.deadline))) {
     settleUnknown(ledger, matter, t);
     return;
   }
@@ -142,12 +140,12 @@ function settleUnknown(ledger: Ledger, { row, held }: Case, t: Instant): void {
 function nextCheck(ledger: Ledger, matter: Case, t: Instant): Instant | null {
   const { terms, runs, deadline, held, coalesceAt } = matter;
   const checks = held ? [] : [terms.startBy, deadline, windowEnd(matter), coalesceAt];
-  for (const { startedAt, endedAt } of runs) {
-    // Without max_runtime a run is forgotten in the end.
-    if (startedAt !== null && endedAt === null) checks.push(runLimit(startedAt, terms), startedAt + RUN_MEMORY_MS);
+  for (const run of runs) {
+    if (run.startedAt === null || run.endedAt !== null) continue;
+    checks.push(runLimit(run.startedAt, terms), progressEnd(run.startedAt, run, ledger.settings));
   }
+  if (held) checks.push(Math.max(held.until, deadline));
   const candidates = checks.flatMap((at) => (at === null ? [] : [actsAt(ledger, at)]));
-  if (held) candidates.push(Math.max(held.until, actsAt(ledger, deadline)));
   const next = Math.min(...candidates.filter((at) => at > t));
   return Number.isFinite(next) ? next : null;
 }
@@ -156,10 +154,11 @@ function nextCheck(ledger: Ledger, matter: Case, t: Instant): Instant | null {
 function wantedUntil(ledger: Ledger, row: Row): Instant {
   const { missedRuns } = ledger.settings;
   if (row.state !== 'failed' || missedRuns === null || missedRuns === 'skip') return Number.NEGATIVE_INFINITY;
-  const { usefulUntil } = rowTerms(ledger, row);
+  const usefulUntil = actsAt(ledger, rowTerms(ledger, row).usefulUntil);
   if (missedRuns === 'catch_up') return usefulUntil;
   if (row.coveredBy !== null) return Number.NEGATIVE_INFINITY;
-  return Math.min(usefulUntil, coalesceInstant(ledger, row) ?? Number.POSITIVE_INFINITY);
+  const coalesceAt = coalesceInstant(ledger, row);
+  return coalesceAt === null ? usefulUntil : Math.min(usefulUntil, actsAt(ledger, coalesceAt));
 }
 
 /** Whether the policy (still) wants one that is overdue or settled, as of `t`. */
@@ -168,7 +167,7 @@ export function judgeWanted(ledger: Ledger, row: Row, t: Instant): void {
     changeRow(ledger, row, { wanted: row.state === 'overdue' && wantsOverdue(ledger) });
     return;
   }
-  const until = actsAt(ledger, wantedUntil(ledger, row));
+  const until = wantedUntil(ledger, row);
   const wanted = t < until;
   const checkAt = wanted && Number.isFinite(until) ? until : null;
   if (wanted !== row.wanted || checkAt !== row.checkAt) changeRow(ledger, row, { wanted, checkAt });
@@ -201,18 +200,26 @@ export function nextCheckOf(ledger: Ledger): Instant | null {
  */
 export function advance(ledger: Ledger, until: Instant, steps: number): boolean {
   if (ledger.pausedAt !== null) return true;
+  let judged: Instant | null = null;
   for (let left = steps; ; left -= 1) {
     const row = firstPending(ledger);
     const pendingAt = row?.checkAt ?? Number.POSITIVE_INFINITY;
     const due = ledger.nextUnrecorded;
     const freshAt = due === null ? Number.POSITIVE_INFINITY : firstCheck(ledger, due);
     const at = Math.min(pendingAt, freshAt);
+    // Incidents end when all that is due at one instant is judged; some of it may not be loaded yet.
+    if (judged !== null && judged < at && judged < ledger.loadedUntil) {
+      settleIncidents(ledger, judged);
+      judged = null;
+      left += 1;
+      continue;
+    }
     if (at > until && ledger.loadedUntil > until) return true;
-    if (at > ledger.loadedUntil || left === 0) return false;
+    if (at > ledger.loadedUntil || left === 0 || (due !== null && due >= ledger.knownUntil)) return false;
     if (row && (pendingAt < freshAt || (pendingAt === freshAt && row.scheduledFor < (due ?? 0)))) {
       judge(ledger, row, at);
     } else if (due !== null) record(ledger, due, at);
-    settleIncidents(ledger, at);
+    judged = at;
   }
 }
 

@@ -104,7 +104,7 @@ function applyRun(ledger: Ledger, ping: Ping, match: Matched, run: Run): void {
     return;
   }
   const from = run.scheduledFor;
-  if (isHeartbeat(ledger) && match.scheduledFor !== null) run.scheduledFor = match.scheduledFor;
+  if (isHeartbeat(ledger)) run.scheduledFor = match.scheduledFor;
   const row = run.scheduledFor === null ? null : touchRow(ledger, run.scheduledFor, ping, match);
   if (ping.kind === 'start') begin(ledger, ping, run, row);
   else finish(ledger, ping, run, row);
@@ -183,7 +183,8 @@ function succeed(ledger: Ledger, ping: Ping, run: Run, row: Row, isNew: boolean)
     const state = endOf(ping.at, run.startedAt, rowTerms(ledger, row));
     complete(ledger, row, run, state, ping);
   }
-  if (isNew && row.completions > row.standsFor && callsDuplicate(ledger, ping)) joinDuplicate(ledger, row, ping.arrival);
+  if (isNew && row.completions > row.standsFor && callsDuplicate(ledger, ping))
+    joinDuplicate(ledger, row, ping.arrival);
 }
 
 function complete(ledger: Ledger, row: Row, run: Run, state: 'on_time' | 'late' | 'expired', ping: Ping): void {

@@ -1,7 +1,8 @@
 import { coalesceNow, judgeWanted } from './advance.ts';
 import { changeRow } from './incident.ts';
-import { type Ledger, nextDue, type Row, rowAt } from './ledger.ts';
+import type { Ledger, Row } from './ledger.ts';
 import { isCompleted, isOpen, type State } from './occurrence.ts';
+import { recordDue } from './record.ts';
 import type { Instant } from './time.ts';
 
 /** Settled by absence or failure: a later completion is noted on them, for the case that they fail in the end. */
@@ -14,10 +15,7 @@ const yieldsToCover: ReadonlySet<State> = new Set(['failed', 'missed', 'unknown'
 export function coverEarlier(ledger: Ledger, completed: Row, at: Instant): void {
   const coalesce = ledger.settings.missedRuns === 'coalesce';
   ledger.covers.push({ by: completed.scheduledFor, failed: coalesce });
-  while (coalesce && ledger.nextUnrecorded !== null && ledger.nextUnrecorded < completed.scheduledFor) {
-    rowAt(ledger, ledger.nextUnrecorded, at);
-    ledger.nextUnrecorded = nextDue(ledger, ledger.nextUnrecorded);
-  }
+  if (coalesce) recordDue(ledger, at, (due) => due < completed.scheduledFor);
   for (const row of ledger.rows.values()) {
     if (row.scheduledFor >= completed.scheduledFor || row.coveredBy !== null) continue;
     if (row.state !== 'coalesced' && !(coalesce && (isOpen(row.state) || yieldsToCover.has(row.state)))) continue;

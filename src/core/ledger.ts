@@ -99,6 +99,8 @@ export type Ledger = {
   constantRid: boolean;
   /** Rows with a check instant later than this are not loaded (Infinity: all are). */
   readonly loadedUntil: Instant;
+  /** Evidence rows from this due instant on are not loaded (Infinity: all are). */
+  readonly knownUntil: Instant;
   readonly rows: Map<Instant, Row>;
   readonly runs: Run[];
   readonly threads: Map<string, Thread>;

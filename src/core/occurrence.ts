@@ -99,13 +99,17 @@ export type Run = {
   heardAt: Instant;
 };
 
-/** In progress at `t` (docs/ledger.md, rule 8). */
+/** The instant from which on a run begun at `startedAt` without an end is in progress no longer (docs/ledger.md, rule 8). */
+export function progressEnd(startedAt: Instant, { supersededAt }: Run, { maxRuntime }: Settings): Instant {
+  if (maxRuntime !== null) return startedAt + maxRuntime * 1000;
+  return Math.min(startedAt + RUN_MEMORY_MS, supersededAt ?? Number.POSITIVE_INFINITY);
+}
+
+/** In progress at `t`. */
 export function inProgress(run: Run, settings: Settings, t: Instant): boolean {
   if (run.startedAt === null || run.startedAt > t) return false;
   if (run.endedAt !== null && run.endedAt <= t) return false;
-  if (settings.maxRuntime !== null) return t < run.startedAt + settings.maxRuntime * 1000;
-  if (run.rid === null && run.supersededAt !== null && run.supersededAt <= t) return false;
-  return t < run.startedAt + RUN_MEMORY_MS;
+  return t < progressEnd(run.startedAt, run, settings);
 }
 
 /** When a run begun at `startedAt` (null: never announced) is expected to have ended, at the latest. */

@@ -5,7 +5,7 @@ import type { Instant } from './time.ts';
 
 /** Rows for instants that have none yet, as long as `has` says so; whoever asks says what became of them. */
 export function recordDue(ledger: Ledger, at: Instant, has: (due: Instant) => boolean): void {
-  while (ledger.nextUnrecorded !== null && has(ledger.nextUnrecorded)) {
+  while (ledger.nextUnrecorded !== null && ledger.nextUnrecorded < ledger.knownUntil && has(ledger.nextUnrecorded)) {
     const due = ledger.nextUnrecorded;
     rowAt(ledger, due, at);
     ledger.nextUnrecorded = isHeartbeat(ledger) ? null : nextDue(ledger, due);

@@ -34,7 +34,12 @@ export async function advanceJob(
   if (!job) return 'gone';
   const deferred = job.deferred > 0 ? await deferredPings(tx, jobId, DEFERRED_AT_ONCE) : [];
   const pings = deferred.map(pingOf);
-  const { open, broken } = await openJobs(tx, [job], new Map([[jobId, { pings, named: [], all: false }]]), deps);
+  const { open, broken } = await openJobs(
+    tx,
+    [job],
+    new Map([[jobId, { pings, named: [], all: false, steps: MAX_STEPS }]]),
+    deps,
+  );
   const [failed] = broken;
   if (failed) {
     await reportBroken(tx, failed.job, failed.error);

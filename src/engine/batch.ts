@@ -93,7 +93,7 @@ async function applyToJobs(tx: Tx, deps: BatchDeps, byJob: ReadonlyMap<number, r
   const ahead = new Map(
     [...byJob].map(([jobId, arrived]) => {
       const pings = arrived.filter(({ input }) => input.flaw === null).map(({ input }) => input.ping);
-      return [jobId, { pings, named: [], all: false }];
+      return [jobId, { pings, named: [], all: false, steps: MAX_STEPS }];
     }),
   );
   const { open, broken } = await openJobs(tx, locked, ahead, deps);

@@ -121,7 +121,12 @@ async function changeLocked<T>(
     await advanceJob(tx, deps, job.id, { until: tx.now, wait: true });
     return { done: false };
   }
-  const { open, broken } = await openJobs(tx, [job], new Map([[job.id, { pings: [], named, all: true }]]), deps);
+  const { open, broken } = await openJobs(
+    tx,
+    [job],
+    new Map([[job.id, { pings: [], named, all: true, steps: ADVANCE_STEPS }]]),
+    deps,
+  );
   const [one] = open;
   if (!one) throw broken[0]?.error ?? new Error('a locked job could not be opened');
   if (!advance(one.ledger, tx.now, ADVANCE_STEPS)) {

@@ -4,7 +4,7 @@ import { groupBy } from '../core/group.ts';
 import type { KeySpelling } from '../core/key.ts';
 import { keyCandidates } from '../core/key.ts';
 import type { Ledger, Version } from '../core/ledger.ts';
-import type { Run } from '../core/occurrence.ts';
+import { RUN_MEMORY_MS, type Run } from '../core/occurrence.ts';
 import type { Ping } from '../core/ping.ts';
 import { type ScheduleSpec, timetable } from '../core/schedule.ts';
 import { floorToSecond, type Instant, LAST_INSTANT } from '../core/time.ts';
@@ -87,7 +87,16 @@ export function compileSchedules(
 }
 
 /** What the pings of one job will look at. */
-export type Ahead = { readonly pings: readonly Ping[]; readonly named: readonly Instant[]; readonly all: boolean };
+export type Ahead = {
+  readonly pings: readonly Ping[];
+  readonly named: readonly Instant[];
+  readonly all: boolean;
+  /** How many checks the job will be advanced by, at most. */
+  readonly steps: number;
+};
+
+/** What an edit or a pause looks at, at most, of evidence ahead of the clock. */
+const MOST_ROWS_AHEAD = 100_000;
 
 /** Loads the working sets of locked jobs; the ones whose schedules make no sense are told apart. */
 export async function openJobs(
@@ -107,12 +116,12 @@ export async function openJobs(
   if (sound.length === 0) return { open: [], broken };
   const loaded = await load(
     tx,
-    sound.map(({ job, versions: list }) => wishOf(job, list, ahead.get(job.id))),
+    sound.map(({ job, versions: list }) => wishOf(job, list, ahead.get(job.id), tx.now)),
   );
   return { open: assemble(sound, loaded, settleMs), broken };
 }
 
-function wishOf(job: LockedJob, versions: readonly Version[], ahead: Ahead | undefined): Wish {
+function wishOf(job: LockedJob, versions: readonly Version[], ahead: Ahead | undefined, now: Instant): Wish {
   const pings = ahead?.pings ?? [];
   const keys = pings.flatMap(({ key }) => (key ? [key] : []));
   const spans = versions.flatMap(({ zone }) => keys.map((key: KeySpelling) => keyCandidates(key, zone)));
@@ -126,16 +135,16 @@ function wishOf(job: LockedJob, versions: readonly Version[], ahead: Ahead | und
   return {
     jobId: job.id,
     around: [...new Set([...instants, ...anchored, ...(ahead?.named ?? [])])],
-    named: [
-      ...(ahead?.named ?? []),
-      ...(job.nextUnrecorded === null ? [] : [job.nextUnrecorded]),
-      ...spans.flatMap((span) => ('instants' in span ? span.instants : [])),
-    ],
+    named: [...(ahead?.named ?? []), ...spans.flatMap((span) => ('instants' in span ? span.instants : []))],
     days: spans.flatMap((span) => ('instants' in span ? [] : [span])),
     threads: [...new Set(pings.map(({ thread }) => thread))],
     all: (ahead?.all ?? false) || heartbeat,
     completed: ahead?.all ?? false,
-    maxRuntimeMs: job.definition.maxRuntime === null ? null : job.definition.maxRuntime * 1000,
+    aheadFrom: job.nextUnrecorded,
+    aheadLimit: ahead?.all ? MOST_ROWS_AHEAD : (ahead?.steps ?? 0) + 1,
+    fails: pings.some(({ kind }) => kind === 'fail'),
+    coalesces: job.definition.missedRuns === 'coalesce',
+    runsSince: Math.min(now, ...instants) - Math.max(RUN_MEMORY_MS, (job.definition.maxRuntime ?? 0) * 1000) - 1,
     withWells: job.openIncidents > 0,
   };
 }
@@ -166,6 +175,7 @@ function assemble(
       nextUnrecorded: job.nextUnrecorded,
       constantRid: job.constantRid,
       loadedUntil: loaded.loadedUntil.get(job.id) ?? Number.POSITIVE_INFINITY,
+      knownUntil: loaded.knownUntil.get(job.id) ?? Number.POSITIVE_INFINITY,
       rows: new Map((rows.get(job.id) ?? []).map((row) => [row.scheduledFor, row])),
       runs: [...own],
       threads: new Map(),

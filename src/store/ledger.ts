@@ -1,6 +1,6 @@
 import type { JobDefinition } from '../core/definition.ts';
 import type { Incident, Row, Silence } from '../core/ledger.ts';
-import { RUN_MEMORY_MS, type Run } from '../core/occurrence.ts';
+import type { Run } from '../core/occurrence.ts';
 import type { Instant } from '../core/time.ts';
 import type { Tx } from './database.ts';
 import type { StoredVersion } from './jobs.ts';
@@ -60,7 +60,14 @@ export type Wish = {
   readonly all: boolean;
   /** Completed ones later than the oldest open one, the first 1,000 (edit to coalesce). */
   readonly completed: boolean;
-  readonly maxRuntimeMs: number | null;
+  /** Rows from here on exist as evidence, ahead of the clock; null: none can. */
+  readonly aheadFrom: Instant | null;
+  readonly aheadLimit: number;
+  /** A run may fail: the runs that completed the rows in question, and (coalesce) what covered them, are loaded. */
+  readonly fails: boolean;
+  readonly coalesces: boolean;
+  /** Unended runs begun after this may be in progress. */
+  readonly runsSince: Instant;
   readonly withWells: boolean;
 };
 
@@ -79,6 +86,8 @@ export type Loaded = {
   readonly rows: readonly StoredRow[];
   /** Jobs that have more pending rows than were loaded, and the check instant from which on they are missing. */
   readonly loadedUntil: ReadonlyMap<number, Instant>;
+  /** Jobs that have more evidence ahead than was loaded, and the due instant from which on it is missing. */
+  readonly knownUntil: ReadonlyMap<number, Instant>;
   readonly runs: readonly (Run & { readonly jobId: number })[];
   readonly threads: readonly StoredThread[];
   readonly incidents: readonly (Incident & { readonly jobId: number })[];
@@ -105,41 +114,80 @@ const runColumns = (tx: Tx) => tx.sql`
 
 const iso = (at: Instant): string => new Date(at).toISOString();
 
-/** Reads the working sets that core/ledger.ts promises, for all wishes in two round trips. */
+/** Reads the working sets that core/ledger.ts promises, for all wishes: what they name, then what that points to. */
 export async function load(tx: Tx, wishes: readonly Wish[]): Promise<Loaded> {
   const jobIds = wishes.map(({ jobId }) => jobId);
-  const [pending, wished, verdicts, threads, incidents, wells, pauses, silences] = await Promise.all([
+  const troubled = wishes.filter(({ withWells }) => withWells).map(({ jobId }) => jobId);
+  const [pending, ahead, wished, verdicts, threads, ownRuns, incidents, wells, pauses, silences] = await Promise.all([
     pendingRows(tx, jobIds),
+    rowsAhead(tx, wishes),
     wishedRows(tx, wishes),
     verdictRows(tx, jobIds),
     readThreads(tx, wishes),
+    readOwnRuns(tx, wishes),
     openIncidents(tx, jobIds),
-    newestWells(
-      tx,
-      wishes.filter(({ withWells }) => withWells).map(({ jobId }) => jobId),
-    ),
+    newestWells(tx, troubled),
     pausesWithoutRows(tx, jobIds),
     readSilences(tx),
   ]);
-  const { due, loadedUntil } = cutPending(pending);
+  const due = cut(
+    pending,
+    () => PENDING_LIMIT,
+    ({ checkAt }) => checkAt ?? 0,
+  );
+  const limits = new Map(wishes.map(({ jobId, aheadLimit }) => [jobId, aheadLimit]));
+  const evidence = cut(
+    ahead,
+    (jobId) => limits.get(jobId) ?? 0,
+    ({ scheduledFor }) => scheduledFor,
+  );
   const rows = new Map<string, StoredRow>();
-  for (const row of [...verdicts, ...wished, ...due]) rows.set(`${row.jobId} ${row.scheduledFor}`, row);
-  const runs = await readRuns(tx, wishes, [...rows.values()], threads);
-  return { rows: [...rows.values()], loadedUntil, runs, threads, incidents, wells, pauses, silences };
+  for (const row of [...verdicts, ...wished, ...evidence.rows, ...due.rows]) rows.set(nameOf(row), row);
+  const more = await pointedTo(tx, wishes, [...rows.values()], ownRuns);
+  for (const row of more.rows) rows.set(nameOf(row), row);
+  const runs = new Map([...ownRuns, ...more.runs].map((run) => [run.id, run]));
+  return {
+    rows: [...rows.values()],
+    loadedUntil: due.missingFrom,
+    knownUntil: evidence.missingFrom,
+    runs: [...runs.values()].sort((a, b) => a.id - b.id),
+    threads,
+    incidents,
+    wells,
+    pauses,
+    silences,
+  };
 }
 
-/** The row beyond the limit only says from which check instant on rows are missing. */
-function cutPending(pending: readonly StoredRow[]) {
-  const due: StoredRow[] = [];
-  const loadedUntil = new Map<number, Instant>();
+const nameOf = ({ jobId, scheduledFor }: { readonly jobId: number; readonly scheduledFor: Instant | null }): string =>
+  `${jobId} ${scheduledFor}`;
+
+/** One row more than the limit was read of each job: it only says from where on rows are missing. */
+function cut(all: readonly StoredRow[], limitOf: (jobId: number) => number, instantOf: (row: StoredRow) => Instant) {
+  const rows: StoredRow[] = [];
+  const missingFrom = new Map<number, Instant>();
   const counts = new Map<number, number>();
-  for (const row of pending) {
+  for (const row of all) {
     const count = (counts.get(row.jobId) ?? 0) + 1;
     counts.set(row.jobId, count);
-    if (count <= PENDING_LIMIT) due.push(row);
-    else if (row.checkAt !== null) loadedUntil.set(row.jobId, row.checkAt);
+    if (count <= limitOf(row.jobId)) rows.push(row);
+    else missingFrom.set(row.jobId, instantOf(row));
   }
-  return { due, loadedUntil };
+  return { rows, missingFrom };
+}
+
+async function rowsAhead(tx: Tx, wishes: readonly Wish[]): Promise<StoredRow[]> {
+  const from = wishes.flatMap(({ jobId: job, aheadFrom, aheadLimit }) =>
+    aheadFrom === null ? [] : [{ job, at: iso(aheadFrom), limit: aheadLimit + 1 }],
+  );
+  if (from.length === 0) return [];
+  return tx.sql<StoredRow[]>`
+    select ${rowColumns(tx)}
+    from jsonb_to_recordset(${JSON.stringify(from)}::jsonb) w(job bigint, at timestamptz, "limit" int)
+    cross join lateral (
+      select * from occurrences a where a.job_id = w.job and a.scheduled_for >= w.at
+      order by a.scheduled_for limit w."limit") o
+    order by o.job_id, o.scheduled_for`;
 }
 
 async function pendingRows(tx: Tx, jobIds: readonly number[]): Promise<StoredRow[]> {
@@ -168,10 +216,7 @@ async function wishedRows(tx: Tx, wishes: readonly Wish[]): Promise<StoredRow[]>
           (select * from occurrences b where b.job_id = p.job and b.scheduled_for <= p.at order by b.scheduled_for desc limit 1)
           union all
           (select * from occurrences a where a.job_id = p.job and a.scheduled_for > p.at order by a.scheduled_for limit 1)) o`,
-    named.length > 0 &&
-      sql<StoredRow[]>`
-        select ${rowColumns(tx)} from jsonb_to_recordset(${JSON.stringify(named)}::jsonb) p(job bigint, at timestamptz)
-        join occurrences o on o.job_id = p.job and o.scheduled_for = p.at`,
+    named.length > 0 && rowsAt(tx, named),
     days.length > 0 &&
       sql<StoredRow[]>`
         select ${rowColumns(tx)}
@@ -251,31 +296,75 @@ async function readSilences(tx: Tx): Promise<Silence[]> {
     select kind, after, until from blind_windows where until > ${tx.now - SILENCE_MEMORY_MS}::timestamptz order by after`;
 }
 
-/** Unended runs that may be in progress or belong to a loaded open row, and those that rows and threads point to. */
-async function readRuns(tx: Tx, wishes: readonly Wish[], rows: readonly StoredRow[], threads: readonly StoredThread[]) {
-  const recent = wishes.map(({ jobId, maxRuntimeMs }) => ({
-    job: jobId,
-    since: iso(tx.now - 2 * Math.max(RUN_MEMORY_MS, maxRuntimeMs ?? 0)),
-  }));
-  const open = rows.filter((row) => row.startedAt !== null && row.settledAt === null);
-  const ids = new Set<number>();
-  for (const { completedBy } of rows) if (typeof completedBy === 'number') ids.add(completedBy);
-  for (const { runId, lastRunId } of threads) for (const id of [runId, lastRunId]) if (id !== null) ids.add(id);
+/** Unended runs that may be in progress, and of each thread the newest run and the one of its last counted ping. */
+async function readOwnRuns(tx: Tx, wishes: readonly Wish[]): Promise<StoredRun[]> {
+  const recent = wishes.map(({ jobId, runsSince }) => ({ job: jobId, since: iso(runsSince) }));
+  const threads = wishes.flatMap((wish) => wish.threads.map((thread) => ({ job: wish.jobId, thread })));
   const { sql } = tx;
   const parts = [
-    sql<(Run & { jobId: number })[]>`
+    sql<StoredRun[]>`
       select ${runColumns(tx)} from jsonb_to_recordset(${JSON.stringify(recent)}::jsonb) w(job bigint, since timestamptz)
       join runs r on r.job_id = w.job and r.ended_at is null and r.started_at > w.since`,
-    ids.size > 0 &&
-      sql<(Run & { jobId: number })[]>`
-        select ${runColumns(tx)} from runs r where r.id = any(${[...ids]}::bigint[])`,
-    open.length > 0 &&
-      sql<(Run & { jobId: number })[]>`
-        select ${runColumns(tx)}
-        from jsonb_to_recordset(${JSON.stringify(open.map((row) => ({ job: row.jobId, at: iso(row.scheduledFor) })))}::jsonb)
-          w(job bigint, at timestamptz)
-        join runs r on r.job_id = w.job and r.scheduled_for = w.at and r.ended_at is null`,
+    threads.length > 0 &&
+      sql<StoredRun[]>`
+        select ${runColumns(tx)} from jsonb_to_recordset(${JSON.stringify(threads)}::jsonb) t(job bigint, thread text)
+        cross join lateral (
+          (select * from runs q where q.job_id = t.job and q.thread = t.thread order by q.id desc limit 1)
+          union all
+          (select q.* from runs q where q.id = (
+            select p.run_id from pings p where p.job_id = t.job and p.thread = t.thread and p.counted
+            order by p.id desc limit 1))) r`,
   ];
-  const found = (await Promise.all(parts.filter((part) => part !== false))).flat();
-  return [...new Map(found.map((run) => [run.id, run])).values()].sort((a, b) => a.id - b.id);
+  return (await Promise.all(parts.filter((part) => part !== false))).flat();
 }
+
+type StoredRun = Run & { readonly jobId: number };
+
+/** The rows of runs, the unended runs of open rows and, where a run may fail, what completed and what covered them. */
+async function pointedTo(
+  tx: Tx,
+  wishes: readonly Wish[],
+  rows: readonly StoredRow[],
+  runs: readonly StoredRun[],
+): Promise<{ readonly rows: StoredRow[]; readonly runs: StoredRun[] }> {
+  const known = new Set(rows.map(nameOf));
+  const missing = runs.flatMap((run) =>
+    run.scheduledFor === null || known.has(nameOf(run)) ? [] : [{ job: run.jobId, at: iso(run.scheduledFor) }],
+  );
+  const open = rows.filter((row) => row.startedAt !== null && row.settledAt === null);
+  const failing = new Set(wishes.filter(({ fails }) => fails).map(({ jobId }) => jobId));
+  const covering = new Set(wishes.filter(({ fails, coalesces }) => fails && coalesces).map(({ jobId }) => jobId));
+  const point = ({ jobId, scheduledFor }: StoredRow) => ({ job: jobId, at: iso(scheduledFor) });
+  const startedAt = [...open.map(point), ...missing];
+  const mayFail = [...rows.filter(({ jobId }) => failing.has(jobId)).map(point), ...missing];
+  const mayBeCovered = [...rows.map(point), ...missing].filter(({ job }) => covering.has(job));
+  const [of, later, unended, completing] = await Promise.all([
+    missing.length > 0 ? rowsAt(tx, missing) : [],
+    mayBeCovered.length > 0 ? nextCompleted(tx, mayBeCovered) : [],
+    startedAt.length > 0 ? unendedRuns(tx, startedAt) : [],
+    failing.size > 0 && mayFail.length > 0 ? completingRuns(tx, mayFail) : [],
+  ]);
+  return { rows: [...later, ...of], runs: [...unended, ...completing] };
+}
+
+type Point = { readonly job: number; readonly at: string };
+
+const pointsOf = (tx: Tx, points: readonly Point[]) =>
+  tx.sql`jsonb_to_recordset(${JSON.stringify(points)}::jsonb) p(job bigint, at timestamptz)`;
+
+const rowsAt = (tx: Tx, points: readonly Point[]) => tx.sql<StoredRow[]>`
+  select ${rowColumns(tx)} from ${pointsOf(tx, points)} join occurrences o on o.job_id = p.job and o.scheduled_for = p.at`;
+
+const nextCompleted = (tx: Tx, points: readonly Point[]) => tx.sql<StoredRow[]>`
+  select ${rowColumns(tx)} from ${pointsOf(tx, points)}
+  cross join lateral (
+    select * from occurrences c where c.job_id = p.job and c.scheduled_for > p.at
+      and c.state in ('on_time', 'late', 'expired') order by c.scheduled_for limit 1) o`;
+
+const unendedRuns = (tx: Tx, points: readonly Point[]) => tx.sql<StoredRun[]>`
+  select ${runColumns(tx)} from ${pointsOf(tx, points)}
+  join runs r on r.job_id = p.job and r.scheduled_for = p.at and r.ended_at is null`;
+
+const completingRuns = (tx: Tx, points: readonly Point[]) => tx.sql<StoredRun[]>`
+  select ${runColumns(tx)} from ${pointsOf(tx, points)}
+  join occurrences o on o.job_id = p.job and o.scheduled_for = p.at join runs r on r.id = o.completed_by`;

@@ -172,13 +172,16 @@ async function setUpJobs(): Promise<void> {
         schedules: [{ every: `${every}s`, anchor: new Date(anchor * 1000).toISOString() }],
         missed_runs: policy,
         grace: `${GRACE_S}s`,
-        channels: ['ops-mail', 'ops-slack', 'hook', `${slug}-mail`, `${slug}-slack`],
+        channels: [...(opsHear(slug) ? ['ops-mail', 'ops-slack'] : []), 'hook', `${slug}-mail`, `${slug}-slack`],
       });
       // What comes often is well at first.
       await setMode(slug, slug in BROKEN && every === TICK_S ? 'ok' : mode, anchor);
     }),
   );
 }
+
+/** A message to ops may leave in the middle of what passes quickly: it goes 5 s after the first event of any job. */
+const opsHear = (slug: string): boolean => BROKEN[slug]?.mend !== undefined || !(slug in BROKEN);
 
 const anchors = new Map<string, number>();
 
@@ -197,7 +200,7 @@ async function breakAndMend(slug: string, mode: string): Promise<void> {
     await setMode(slug, mode);
   }
   if (broken.mend) {
-    await until(() => expect(moodsTold(slug)).toEqual(everywhere(['problem'])));
+    await until(() => expect(moodsTold(slug)).toEqual(everywhere(slug, ['problem'])));
     const { status } = (await get(`jobs/${slug}`)) as { status: string };
     expect(status).toBe(broken.status);
     const { incidents } = (await get(`incidents?state=open&job=${slug}`)) as { incidents: Incident[] };
@@ -208,11 +211,14 @@ async function breakAndMend(slug: string, mode: string): Promise<void> {
   if (broken.mend === 'the lock') await writeFile(join(folder, `go-${slug}`), '');
   if (broken.mend === 'the debt') await payDebts(slug, mendedAt);
   const both = broken.mend ? ['problem', 'recovered'] : ['recovered'];
-  await until(() => expect(moodsTold(slug)).toEqual(everywhere(both)));
+  await until(() => expect(moodsTold(slug)).toEqual(everywhere(slug, both)));
   await completedAfter(slug, Date.now());
 }
 
-const everywhere = (moods: readonly string[]) => ({ mail: moods, slack: moods, opsMail: moods, opsSlack: moods });
+function everywhere(slug: string, moods: readonly string[]) {
+  const ops = opsHear(slug) ? moods : [];
+  return { mail: moods, slack: moods, opsMail: ops, opsSlack: ops };
+}
 
 /** Waits until runs that were due later than this have been completed in time. */
 async function completedAfter(slug: string, instant: number, count = 1): Promise<void> {
@@ -228,7 +234,7 @@ async function completedAfter(slug: string, instant: number, count = 1): Promise
 /** The first as its mail says, the others by their keys in the incident. A good run alone ends nothing. */
 async function payDebts(slug: string, since: number): Promise<void> {
   await completedAfter(slug, since);
-  expect(moodsTold(slug)).toEqual(everywhere(['problem']));
+  expect(moodsTold(slug)).toEqual(everywhere(slug, ['problem']));
   const [mail] = mailsTo(slug);
   const first = /occ=([^\s,]+)/.exec(readMail(mail ?? '').text)?.[1];
   const { incidents } = (await get(`incidents?state=open&job=${slug}`)) as { incidents: Incident[] };
@@ -342,7 +348,8 @@ test.each(Object.entries(BROKEN))('%s: told once, then its end with what became 
   const problem = { job: slug, mood: 'problem', title: `${slug} ${it.says}: due ${spaced(key)}`, runs: [] };
   const end = { job: slug, mood: 'recovered', title: `${slug} ${was}: ${tally}`, runs };
   const expected = it.mend ? [problem, end] : [end];
-  for (const channel of [`mail to ${slug}`, `slack of ${slug}`, 'mail to ops', 'slack of ops'])
+  const ops = opsHear(slug) ? ['mail to ops', 'slack of ops'] : [];
+  for (const channel of [`mail to ${slug}`, `slack of ${slug}`, ...ops])
     expect(
       told.get(channel)?.filter(({ job }) => job === slug),
       channel,
@@ -387,7 +394,9 @@ test('no channel heard of anything else', async () => {
       ).toEqual([]);
   }
   for (const channel of ['mail to ops', 'slack of ops'])
-    expect(new Set(told.get(channel)?.map(({ job }) => job)), channel).toEqual(new Set(Object.keys(BROKEN)));
+    expect(new Set(told.get(channel)?.map(({ job }) => job)), channel).toEqual(
+      new Set(Object.keys(BROKEN).filter(opsHear)),
+    );
 });
 
 test('the API tells the same: one incident a breakage, about the runs that were broken', async () => {

@@ -50,6 +50,7 @@ class FastJob {
       nextUnrecorded: null,
       constantRid: false,
       loadedUntil: Number.POSITIVE_INFINITY,
+      knownUntil: Number.POSITIVE_INFINITY,
       rows: new Map(),
       runs: [],
       threads: new Map(),

@@ -130,7 +130,7 @@ class SlowLedger {
     while (this.#now < to) {
       const ticks = this.#interestingInstants().filter((at) => at > this.#now && at < to);
       this.#now = ticks.reduce((least, at) => Math.min(least, at), to);
-      this.#judgeAll({ oneByOne: true });
+      this.#judgeAll();
     }
   }
 
@@ -152,18 +152,14 @@ class SlowLedger {
     return [...instants, ...instants.map((at) => this.#heardBy(at))];
   }
 
-  /**
-   * Every occurrence, oldest first, until nothing changes any more: the end of one incident may let another begin. An input
-   * ends incidents when all is judged, the clock after each check.
-   */
-  #judgeAll({ oneByOne = false } = {}): void {
+  /** Every occurrence, oldest first, until nothing changes any more: the end of one incident may let another begin. */
+  #judgeAll(): void {
     for (let before = -1; before !== this.#changes; ) {
       before = this.#changes;
       for (const occurrence of [...this.#occurrences]) {
         this.#cover(occurrence);
         if (!this.#paused() || this.#replaying) this.#judge(occurrence);
         else if (this.#isDueInPause(occurrence)) this.#settle(occurrence, 'skipped', 'paused');
-        if (oneByOne) this.#endIncidents();
       }
       this.#endIncidents();
     }
@@ -343,11 +339,13 @@ class SlowLedger {
   }
 
   #isTimed(run: Run, o: Occurrence): boolean {
-    return this.#settings.maxRuntime !== null && run.start !== null && run.start < this.#graceEnd(o);
+    const start = run.start ?? run.lateStart;
+    return this.#settings.maxRuntime !== null && start !== null && start < this.#graceEnd(o);
   }
 
   #limit(run: Run, o: Occurrence): Instant {
-    return this.#isTimed(run, o) ? (run.start ?? 0) + (this.#settings.maxRuntime ?? 0) * SECOND : this.#graceEnd(o);
+    const start = run.start ?? run.lateStart ?? 0;
+    return this.#isTimed(run, o) ? start + (this.#settings.maxRuntime ?? 0) * SECOND : this.#graceEnd(o);
   }
 
   /** The limits of the unended runs that `max_runtime` times. */
@@ -373,9 +371,7 @@ class SlowLedger {
   #isRunning(o: Occurrence): boolean {
     return this.#runsOf(o).some((run) => {
       if (run.start === null || run.ends.length > 0 || run.start > this.#now) return false;
-      if (this.#isPast(this.#limit(run, o))) return false;
-      // Its limit is also the end of its progress: where a gap defers the one it defers the other.
-      return this.#isTimed(run, o) || this.#now < this.#progressEnd(run);
+      return !this.#isPast(this.#limit(run, o)) && !this.#isPast(this.#progressEnd(run));
     });
   }
 
@@ -551,7 +547,8 @@ class SlowLedger {
   #isOutlived(run: Run, { at, occ, ownAt }: PingInput): boolean {
     if (run.ends.length === 0 || occ !== null || ownAt !== null) return false;
     const current = this.#current(at);
-    return this.#period() !== null || (current !== null && current.due > (run.occurrence?.due ?? run.firstAt));
+    const due = run.occurrence?.due ?? run.start ?? run.lateStart ?? lastEnd(run)?.at ?? run.firstAt;
+    return this.#period() !== null || (current !== null && current.due > due);
   }
 
   #match(ping: PingInput, at: Instant): Matched | null {
@@ -692,6 +689,7 @@ class SlowLedger {
     const at = this.#now;
     this.#replaying = true;
     this.#now = pause.from;
+    this.#judgeAll();
     this.advance(at);
     this.#replaying = false;
     pause.until = at;
@@ -707,7 +705,7 @@ class SlowLedger {
   }
 
   #wasPaused(at: Instant): boolean {
-    return this.#pauses.some(({ from, until }) => from <= at && (until === null || at < until));
+    return this.#paused() || this.#pauses.some(({ from, until }) => from < at && at <= (until ?? at));
   }
 
   /** Open and due since the pause began; the heartbeat that was running then lives on. */
@@ -817,7 +815,9 @@ class SlowLedger {
   // ---- What there is to see (R40) -----------------------------------------------------------------------------------
 
   view(): LedgerView {
-    const shown = this.#occurrences.filter(({ due, recorded }) => due <= this.#history.until || recorded);
+    const isShown = ({ due, recorded, state }: Occurrence) =>
+      due <= this.#history.until || (recorded && state !== 'coalesced');
+    const shown = this.#occurrences.filter(isShown);
     return {
       occurrences: shown.map((o) => ({
         scheduledFor: o.due,

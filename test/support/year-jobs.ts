@@ -3,7 +3,7 @@ import type { Instant } from '../../src/core/time.ts';
 import type { HistorySettings } from './history.ts';
 
 /** How a job reports when all is well. */
-export type Style = 'success' | 'start_end' | 'exit_code' | 'named' | 'keyed';
+type Style = 'success' | 'start_end' | 'exit_code' | 'named' | 'keyed';
 
 /** A job of the year before anything happens to it. */
 export type YearJob = {

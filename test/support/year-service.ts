@@ -149,7 +149,7 @@ export async function startService(zones: Zones, { settleMs, start }: { settleMs
   };
 }
 
-export function definitionOf(
+function definitionOf(
   slug: string,
   zone: string,
   settings: HistorySettings,

@@ -39,7 +39,11 @@ export async function serve(deps: ServeDeps, stop: AbortSignal): Promise<void> {
     const embedded = config.databaseUrl === null ? await startEmbedded(config.dataDir, log) : null;
     try {
       const onNotice = (notice: string): void => log.debug({ notice }, 'the database has a notice');
-      const database = connect(config.databaseUrl ?? embedded?.url ?? '', { onNotice });
+      const database = connect(config.databaseUrl ?? embedded?.url ?? '', {
+        onNotice,
+        // Our own server has no pooler before it.
+        prepare: config.databaseUrl === null,
+      });
       try {
         await run({ ...deps, config: settings }, { database, zones, door }, stop);
       } finally {

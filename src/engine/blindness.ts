@@ -1,7 +1,6 @@
-import type { Instant } from '../core/time.ts';
-import { formatInstant } from '../core/time.ts';
+import { formatInstant, type Instant } from '../core/time.ts';
 import type { Logger } from '../log.ts';
-import { BLIND_MS, beat, GAP_MS, lastBeat, recordSilence } from '../store/beats.ts';
+import { beat, noteSilence } from '../store/beats.ts';
 import type { Tx } from '../store/database.ts';
 
 export type Watch = {
@@ -18,12 +17,10 @@ export type Watch = {
  * lets the horizon move on. In the transaction of a batch: it shows that a ping would have been committed.
  */
 export async function keepWatch(tx: Tx, { replica, through, isDue, log }: Watch): Promise<void> {
-  const last = await lastBeat(tx);
-  const silentMs = last === null ? 0 : tx.now - last;
-  if (last !== null && silentMs >= GAP_MS) {
-    const kind = silentMs > BLIND_MS ? 'blind' : 'gap';
-    await recordSilence(tx, { kind, after: last, until: tx.now });
-    log.warn({ kind, after: formatInstant(last), until: formatInstant(tx.now) }, 'no beat of ingest was heard');
+  const silence = await noteSilence(tx);
+  if (silence) {
+    const { kind, after, until } = silence;
+    log.warn({ kind, after: formatInstant(after), until: formatInstant(until) }, 'no beat of ingest was heard');
   }
-  if (isDue || silentMs >= GAP_MS) await beat(tx, replica, through);
+  if (isDue || silence) await beat(tx, replica, through);
 }

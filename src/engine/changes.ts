@@ -3,6 +3,7 @@ import { advance } from '../core/advance.ts';
 import { applyDecision, applyPause, applyResume, applySettings, applyVersion } from '../core/change.ts';
 import type { JobDefinition } from '../core/definition.ts';
 import { formatInstant, type Instant } from '../core/time.ts';
+import { noteSilence } from '../store/beats.ts';
 import { type Database, DatabaseUnavailable, type Tx } from '../store/database.ts';
 import {
   deleteJob,
@@ -117,6 +118,8 @@ async function changeLocked<T>(
   named: readonly Instant[],
   apply: (tx: Tx, open: OpenJob) => Promise<T>,
 ): Promise<{ done: true; value: T } | { done: false }> {
+  // While ingest is silent nobody knows what was heard: the job is not judged by that stretch.
+  await noteSilence(tx);
   if (job.deferred > 0) {
     await advanceJob(tx, deps, job.id, { until: tx.now, wait: true });
     return { done: false };

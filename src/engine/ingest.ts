@@ -58,6 +58,7 @@ const MAX_WAIT_MS = 12_000;
 const RETRY_DELAY_MS = 20;
 /** curl gives up after 10 s in every snippet: it should hear a 503 before. */
 const DEADLINE_MS = 8000;
+const MIN_DEADLINE_MS = 1000;
 
 export type IngestDeps = {
   readonly database: Database;
@@ -144,7 +145,9 @@ type Committed = { readonly left: Waiting[]; readonly committed: number | null }
 async function commitBatch(deps: IngestDeps, batch: Batch): Promise<Committed> {
   let answers: Map<Waiting, PingAnswer>;
   try {
-    answers = await deps.database.transaction((tx) => applyBatch(tx, deps, batch), { deadlineMs: DEADLINE_MS });
+    answers = await deps.database.transaction((tx) => applyBatch(tx, deps, batch), {
+      deadlineMs: patience(deps, batch),
+    });
   } catch (error) {
     deps.vitals.beatFailed(error instanceof Error ? error.message : String(error));
     if (batch.batch.length > 1 && !(error instanceof DatabaseUnavailable)) return commitOneByOne(deps, batch);
@@ -158,6 +161,13 @@ async function commitBatch(deps: IngestDeps, batch: Batch): Promise<Committed> {
   const tooLong = left.filter(({ incoming }) => now - incoming.arrivedMs > MAX_WAIT_MS);
   for (const one of tooLong) one.reject(new DatabaseUnavailable('the job is locked by another transaction'));
   return { left: left.filter((one) => !tooLong.includes(one)), committed: answers.size };
+}
+
+/** What waited behind a batch that hung must not wait as long again. */
+function patience({ clock }: IngestDeps, { batch }: Batch): number {
+  const now = clock.monotonic();
+  const oldest = Math.max(0, ...batch.map(({ incoming }) => now - incoming.arrivedMs));
+  return Math.max(MIN_DEADLINE_MS, DEADLINE_MS - oldest);
 }
 
 /** One ping that cannot be stored must not take its batch with it. */

@@ -5,19 +5,29 @@ import type { Tx } from './database.ts';
 /** A beat is heard for this long; older ones belong to replicas that are gone. */
 const HEARD_MS = 10_000;
 /** No beat for longer than this: blind. From GAP_MS on: a gap, whose deadlines wait. */
-export const BLIND_MS = 30_000;
-export const GAP_MS = 3_000;
+const BLIND_MS = 30_000;
+const GAP_MS = 3_000;
 const FORGOTTEN_MS = 86_400_000;
 
 /** The newest instant through which any replica has flushed; null: none ever has. */
-export async function lastBeat(tx: Tx): Promise<Instant | null> {
+async function lastBeat(tx: Tx): Promise<Instant | null> {
   const [row] = await tx.sql<{ through: Instant | null }[]>`select max(through) as through from beats`;
   return row?.through ?? null;
 }
 
-/** Records database time without a beat; the first to see it records it. */
-export async function recordSilence(tx: Tx, { after, until, kind }: Silence): Promise<void> {
-  await tx.sql`insert into blind_windows (after, until, kind) values (${after}, ${until}, ${kind}) on conflict do nothing`;
+/**
+ * The stretch up to now without a beat of any replica, if it is long enough to matter; recorded, so that nobody judges by
+ * it. Whoever sees it later makes it longer.
+ */
+export async function noteSilence(tx: Tx): Promise<Silence | null> {
+  const after = await lastBeat(tx);
+  if (after === null || tx.now - after < GAP_MS) return null;
+  const kind = tx.now - after > BLIND_MS ? 'blind' : 'gap';
+  await tx.sql`
+    insert into blind_windows (after, until, kind) values (${after}, ${tx.now}, ${kind})
+    on conflict (after) do update set until = excluded.until, kind = excluded.kind
+    where blind_windows.until < excluded.until`;
+  return { kind, after, until: tx.now };
 }
 
 /** This replica has flushed everything that reached it up to `through`. */

@@ -40,10 +40,11 @@ export class Connection {
   #listener: ((reason: Error) => void) | null = null;
 
   /** Opens nothing yet: its first statement does. */
-  constructor(url: string, address: Address, onNotice: (message: string) => void) {
+  constructor(url: string, address: Address, { onNotice, prepare }: DriverChoices) {
     this.sql = postgres(url, {
       ...address,
       ...DRIVER_OPTIONS,
+      prepare,
       onnotice: ({ message }: { message?: string }) => onNotice(String(message)),
       onclose: () => this.destroy(new Error('the server closed the connection')),
       socket: (options: OpenOptions) => this.#open(options),
@@ -122,6 +123,9 @@ export function reject(statement: object, reason: Error): void {
   (statement as Statement).reject(reason);
 }
 
+/** `prepare`: named prepared statements, half the round trips; never behind a pooler in transaction mode (STO-005). */
+export type DriverChoices = { readonly onNotice: (message: string) => void; readonly prepare: boolean };
+
 type OpenOptions = { readonly host: string[]; readonly port: number[]; readonly path?: string | false };
 
 function connected(socket: Socket): Promise<void> {
@@ -143,8 +147,7 @@ function connected(socket: Socket): Promise<void> {
 
 const DRIVER_OPTIONS = {
   max: 1,
-  // PgBouncer in transaction mode: no prepared statements, no settings at connect (STO-005).
-  prepare: false,
+  // PgBouncer in transaction mode: no settings at connect (STO-005).
   connection: { application_name: 'rollcall' },
   connect_timeout: CONNECT_SECONDS,
   // postgres.js ends a connection in the middle of a transaction when these run out; the pool does both itself.

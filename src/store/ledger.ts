@@ -56,7 +56,9 @@ export type Wish = {
   /** Days named by keys, (after, until]. */
   readonly days: readonly { readonly after: Instant; readonly until: Instant }[];
   readonly threads: readonly string[];
-  /** Every open, every wanted and every uncovered failed row (edit, pause, resume; heartbeats). */
+  /** Every open row (heartbeats: at most a few). */
+  readonly open: boolean;
+  /** Every open and every wanted row (edit, pause, resume). */
   readonly all: boolean;
   /** Completed ones later than the oldest open one, the first 1,000 (edit to coalesce). */
   readonly completed: boolean;
@@ -206,6 +208,7 @@ async function wishedRows(tx: Tx, wishes: readonly Wish[]): Promise<StoredRow[]>
     spans.map(({ after, until }) => ({ job: jobId, after: iso(after), until: iso(until) })),
   );
   const all = wishes.filter((wish) => wish.all).map(({ jobId }) => jobId);
+  const open = wishes.filter((wish) => wish.open && !wish.all).map(({ jobId }) => jobId);
   const completed = wishes.filter((wish) => wish.completed).map(({ jobId }) => jobId);
   const { sql } = tx;
   const parts = [
@@ -228,7 +231,11 @@ async function wishedRows(tx: Tx, wishes: readonly Wish[]): Promise<StoredRow[]>
       sql<StoredRow[]>`
         select ${rowColumns(tx)} from occurrences o
         where o.job_id = any(${all}::bigint[])
-          and (o.state in ('expected', 'running', 'overdue') or o.wanted or (o.state = 'failed' and o.covered_by is null))`,
+          and (o.state in ('expected', 'running', 'overdue') or o.wanted)`,
+    open.length > 0 &&
+      sql<StoredRow[]>`
+        select ${rowColumns(tx)} from occurrences o
+        where o.job_id = any(${open}::bigint[]) and o.state in ('expected', 'running', 'overdue')`,
     completed.length > 0 &&
       sql<StoredRow[]>`
         select ${rowColumns(tx)} from unnest(${completed}::bigint[]) j(id)

@@ -1,4 +1,4 @@
-import { type Address, addressesOf, Connection } from './connection.ts';
+import { type Address, addressesOf, Connection, type DriverChoices } from './connection.ts';
 
 /** Firewalls forget silent connections, so the pool closes them first (EVL-018). */
 const IDLE_MS = 30_000;
@@ -10,7 +10,7 @@ type Waiter = { readonly take: (connection: Connection) => void; readonly refuse
 export class Pool {
   readonly #url: string;
   readonly #max: number;
-  readonly #onNotice: (message: string) => void;
+  readonly #driver: DriverChoices;
   readonly #addresses: readonly Address[];
   readonly #open = new Set<Connection>();
   readonly #idle = new Map<Connection, NodeJS.Timeout>();
@@ -19,10 +19,10 @@ export class Pool {
   #opened = 0;
   #onDrained: (() => void) | null = null;
 
-  constructor(url: string, max: number, onNotice: (message: string) => void) {
+  constructor(url: string, max: number, driver: DriverChoices) {
     this.#url = url;
     this.#max = max;
-    this.#onNotice = onNotice;
+    this.#driver = driver;
     this.#addresses = addressesOf(url);
   }
 
@@ -84,7 +84,7 @@ export class Pool {
     const address = this.#addresses[this.#opened % this.#addresses.length];
     if (!address) throw new Error('the database URL names no host');
     this.#opened += 1;
-    const connection = new Connection(this.#url, address, this.#onNotice);
+    const connection = new Connection(this.#url, address, this.#driver);
     this.#open.add(connection);
     return connection;
   }

@@ -132,7 +132,7 @@ describe('the pool', () => {
 
   test('closes in time even when a connection never answers (STO-004)', async () => {
     const proxy = await startProxy(url());
-    const pool = new Pool(proxy.url, 2, () => undefined);
+    const pool = new Pool(proxy.url, 2, { onNotice: () => undefined, prepare: false });
     const [busy, idle] = await Promise.all([1, 2].map(() => pool.borrow(new AbortController().signal)));
     if (!busy || !idle) throw new Error('two connections were asked for');
     for (const { sql } of [busy, idle]) await sql`select 1`;

@@ -1,4 +1,4 @@
-import { readHorizon } from '../store/beats.ts';
+import { readHearing } from '../store/beats.ts';
 import type { Database } from '../store/database.ts';
 import { type AdvanceDeps, advanceJob } from './advancing.ts';
 
@@ -15,7 +15,7 @@ export function createCatchUp(deps: AdvanceDeps & { readonly database: Database 
     for (const jobId of jobIds) {
       for (let round = 0; round < MAX_ROUNDS; round += 1) {
         const result = await deps.database.transaction(async (tx) => {
-          const until = await readHorizon(tx);
+          const { horizon: until } = await readHearing(tx);
           return until === null ? 'gone' : advanceJob(tx, deps, jobId, { until, wait: true });
         });
         if (result !== 'behind') break;

@@ -1,13 +1,14 @@
 import type { Clock } from '../clock.ts';
 import type { Instant } from '../core/time.ts';
 import type { Logger } from '../log.ts';
-import { readHorizon } from '../store/beats.ts';
+import { readHearing } from '../store/beats.ts';
 import type { Database, Tx } from '../store/database.ts';
 import { setFact } from '../store/facts.ts';
 import { EVALUATOR_TICK } from '../store/health.ts';
 import { dueJobs, failuresOf, pushBack } from '../store/telling.ts';
 import type { Vitals } from '../vitals.ts';
 import { type AdvanceDeps, advanceJob } from './advancing.ts';
+import { watchHorizon } from './blindness.ts';
 
 export type EvaluatorDeps = AdvanceDeps & {
   readonly database: Database;
@@ -32,9 +33,10 @@ export type Evaluator = {
 export function createEvaluator(deps: EvaluatorDeps): Evaluator {
   async function tick(): Promise<number> {
     const begun = deps.clock.monotonic();
-    const { now, horizon } = await deps.database.transaction(async (tx) => {
+    const { horizon, horizonLagMs } = await deps.database.transaction(async (tx) => {
       await setFact(tx, EVALUATOR_TICK, new Date(tx.now).toISOString());
-      return { now: tx.now, horizon: await readHorizon(tx) };
+      const hearing = await readHearing(tx);
+      return { horizon: hearing.horizon, horizonLagMs: await watchHorizon(tx, hearing) };
     });
     let judged = 0;
     if (horizon !== null) {
@@ -46,10 +48,7 @@ export function createEvaluator(deps: EvaluatorDeps): Evaluator {
         again = due.length > 0 && results.some((result) => result === 'reached' || result === 'behind');
       }
     }
-    deps.vitals.tick({
-      horizonLagMs: horizon === null ? Number.POSITIVE_INFINITY : now - horizon,
-      ms: deps.clock.monotonic() - begun,
-    });
+    deps.vitals.tick({ horizonLagMs, ms: deps.clock.monotonic() - begun });
     return judged;
   }
 

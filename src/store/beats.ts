@@ -5,7 +5,7 @@ import type { Tx } from './database.ts';
 /** A beat is heard for this long; older ones belong to replicas that are gone. */
 const HEARD_MS = 10_000;
 /** No beat for longer than this: blind. From GAP_MS on: a gap, whose deadlines wait. */
-const BLIND_MS = 30_000;
+export const BLIND_MS = 30_000;
 const GAP_MS = 3_000;
 const FORGOTTEN_MS = 86_400_000;
 
@@ -37,12 +37,19 @@ export async function beat(tx: Tx, replica: string, through: Instant): Promise<v
     on conflict (replica) do update set through = greatest(beats.through, excluded.through)`;
 }
 
-/** The instant up to which the evaluator may judge: the least among the replicas heard lately; null: none is. */
-export async function readHorizon(tx: Tx): Promise<Instant | null> {
-  const [row] = await tx.sql<{ horizon: Instant | null }[]>`
-    select min(through) as horizon from beats where through > ${tx.now - HEARD_MS}::timestamptz`;
+/**
+ * `horizon`: the instant up to which the evaluator may judge, the least among the replicas heard lately; null: none is.
+ * `last`: the newest sign of life of any; null: there never was one.
+ */
+export type Hearing = { readonly horizon: Instant | null; readonly last: Instant | null };
+
+export async function readHearing(tx: Tx): Promise<Hearing> {
+  const [row] = await tx.sql<Hearing[]>`
+    select min(through) filter (where through > ${tx.now - HEARD_MS}::timestamptz) as horizon, max(through) as last
+    from beats`;
+  const { horizon = null, last = null } = row ?? {};
   // After the clock went back, a beat from before lies in the future.
-  return row?.horizon == null ? null : Math.min(row.horizon, tx.now);
+  return { horizon: horizon === null ? null : Math.min(horizon, tx.now), last };
 }
 
 /** A replica that stops cleanly holds nobody back; of the ones that died, the newest beat stays as the last sign of life. */

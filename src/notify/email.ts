@@ -12,7 +12,8 @@ import {
 } from './channel.ts';
 import { ATTEMPT_MS } from './outbound.ts';
 import { plain } from './phrases.ts';
-import { type Story, type Wording, wording } from './wording.ts';
+import type { Part, Story } from './story.ts';
+import { type Rest, type Wording, wording } from './wording.ts';
 
 const ONE_ADDRESS = 'write one plain address, such as ops@example.org: no name, quotes, commas, brackets or lists';
 
@@ -161,43 +162,62 @@ type MailError = {
   readonly syscall?: string;
 };
 
+/** Characters of one list of names: no mailbox wants a megabyte, and Gmail clips what is over 100 kB. */
+const NAMES = 20_000;
+
 /** The text part: the first line says everything. */
-function mailText({ headline, stories, more, link }: Wording): string {
-  const isAlone = stories.length === 1 && more === 0;
+function mailText({ headline, stories, rest, link }: Wording): string {
+  const isAlone = stories.length === 1 && rest.length === 0;
   const told = stories.map((story) => storyText(story, isAlone));
-  // One line each: a list, without gaps.
-  const parts = told.some((part) => part.includes('\n')) ? told : [told.join('\n')];
-  const rest = more > 0 ? [`${more} more are not shown.`] : [];
-  return `${[headline, ...parts, ...rest, `Rollcall: ${link}`].filter((part) => part !== '').join('\n\n')}\n`;
+  // Without facts they are a list, without gaps.
+  const isList = stories.every(({ parts }) => parts.every(({ kind }) => kind === 'runs'));
+  const parts = isList ? [told.join('\n')] : told;
+  const all = [headline, ...parts, rest.map(restText).join('\n'), `Rollcall: ${link}`];
+  return `${all.filter((part) => part !== '').join('\n\n')}\n`;
 }
 
-function storyText({ title, facts, occurrences, output }: Story, isAlone: boolean): string {
-  const lines = [
-    ...(isAlone ? [] : [`* ${title}`]),
-    ...facts.map(({ label, text }) => `${label}: ${text}`),
-    ...(occurrences.length > 0 ? ['Runs:', ...occurrences.map((line) => `  - ${line}`)] : []),
-    ...(output
-      ? [
-          'Last output:',
-          ...shown(output)
-            .split('\n')
-            .map((line) => `  | ${line}`),
-        ]
-      : []),
-  ];
-  return lines.join('\n');
+function storyText({ title, parts }: Story, isAlone: boolean): string {
+  return [...(isAlone ? [] : [`* ${title}`]), ...parts.flatMap((part, index) => partText(part, index === 0))].join(
+    '\n',
+  );
+}
+
+function partText(part: Part, isFirst: boolean): readonly string[] {
+  switch (part.kind) {
+    case 'facts':
+      return part.facts.map(({ label, text }) => `${label}: ${text}`);
+    case 'runs':
+      return [...(isFirst ? [] : ['Runs:']), ...part.lines.map((line) => `  - ${line}`)];
+    case 'command':
+      return [`  ${part.line}`, ...(part.instead === null ? [] : [`  ${part.instead}`])];
+    case 'output': {
+      const lines = shown(part.text).split('\n');
+      return ['Last output:', ...lines.map((line) => `  | ${line}`)];
+    }
+  }
+}
+
+/** Names as far as they fit. */
+function restText({ label, names }: Rest): string {
+  let room = NAMES;
+  const cut = names.findIndex((name) => {
+    room -= name.length + 2;
+    return room < 0;
+  });
+  const kept = cut === -1 ? names : names.slice(0, cut);
+  const more = names.length - kept.length;
+  return `${label}: ${kept.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
 /** The HTML part: the same, readable without images, scripts or a style sheet. */
-function mailHtml({ headline, stories, more, link }: Wording): string {
-  const isAlone = stories.length === 1 && more === 0;
-  const rest = more > 0 ? `<p>${more} more are not shown.</p>` : '';
+function mailHtml({ headline, stories, rest, link }: Wording): string {
+  const isAlone = stories.length === 1 && rest.length === 0;
   const url = escapeHtml(link);
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"></head>
 <body style="font:16px/1.5 -apple-system,'Segoe UI',Roboto,sans-serif;color:#1b1b1b;max-width:42em;margin:0;padding:12px">
 <h1 style="font-size:19px;line-height:1.35;margin:0 0 12px">${escapeHtml(headline)}</h1>
 ${stories.map((story) => storyHtml(story, isAlone)).join('\n')}
-${rest}<p><a href="${url}">Open Rollcall</a></p>
+${rest.map((one) => `<p>${escapeHtml(restText(one))}</p>\n`).join('')}<p>Rollcall: <a href="${url}">${url}</a></p>
 </body></html>
 `;
 }
@@ -207,23 +227,37 @@ const COLOURS: Readonly<Record<Story['mood'], string>> = {
   recovered: '#2e7d32',
   notice: '#1565c0',
 };
+const CODE =
+  'white-space:pre-wrap;word-break:break-word;background:#f4f4f4;color:#1b1b1b;padding:8px;margin:4px 0;font-size:13px';
 
-function storyHtml({ mood, title, facts, occurrences, output }: Story, isAlone: boolean): string {
-  const parts = [
+function storyHtml({ mood, title, parts }: Story, isAlone: boolean): string {
+  const all = [
     ...(isAlone ? [] : [`<strong>${escapeHtml(title)}</strong>`]),
-    ...facts.map(({ label, text }) => `<div><b>${escapeHtml(label)}:</b> ${escapeHtml(text)}</div>`),
-    ...(occurrences.length > 0
-      ? [
-          `<ul style="margin:8px 0;padding-left:20px">${occurrences.map((line) => `<li>${escapeHtml(line)}</li>`).join('')}</ul>`,
-        ]
-      : []),
-    ...(output
-      ? [
-          `<div><b>Last output:</b></div><pre style="white-space:pre-wrap;word-break:break-word;background:#f4f4f4;padding:8px;margin:4px 0;font-size:13px">${escapeHtml(shown(output))}</pre>`,
-        ]
-      : []),
+    ...parts.flatMap((part, index) => partHtml(part, index === 0)),
   ];
-  return `<div style="border-left:4px solid ${COLOURS[mood]};padding:2px 0 2px 12px;margin:0 0 14px">${parts.join('\n')}</div>`;
+  if (all.length === 0) return '';
+  return `<div style="border-left:4px solid ${COLOURS[mood]};padding:2px 0 2px 12px;margin:0 0 14px">${all.join('\n')}</div>`;
+}
+
+function partHtml(part: Part, isFirst: boolean): readonly string[] {
+  switch (part.kind) {
+    case 'facts':
+      return part.facts.map(({ label, text }) => `<div><b>${escapeHtml(label)}:</b> ${escapeHtml(text)}</div>`);
+    case 'runs': {
+      const items = part.lines.map((line) => `<li>${escapeHtml(line)}</li>`).join('');
+      return [
+        ...(isFirst ? [] : ['<div><b>Runs:</b></div>']),
+        `<ul style="margin:0 0 8px;padding-left:20px">${items}</ul>`,
+      ];
+    }
+    case 'command':
+      return [
+        `<pre style="${CODE}">${escapeHtml(part.line)}</pre>`,
+        ...(part.instead === null ? [] : [`<div>${escapeHtml(part.instead)}</div>`]),
+      ];
+    case 'output':
+      return [`<div><b>Last output:</b></div><pre style="${CODE}">${escapeHtml(shown(part.text))}</pre>`];
+  }
 }
 
 /** Output without controls; what a terminal would have acted on has no business in a mail. */

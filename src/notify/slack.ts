@@ -9,7 +9,8 @@ import {
   retry,
 } from './channel.ts';
 import { type Answer, checkUrl, judgeStatus, postJson } from './outbound.ts';
-import { type Fact, type Story, type Wording, wording } from './wording.ts';
+import type { Part, Story } from './story.ts';
+import { type Rest, type Wording, wording } from './wording.ts';
 
 /**
  * Slack's limits. Blocks in a message: https://docs.slack.dev/reference/block-kit/blocks; characters in a header:
@@ -18,7 +19,16 @@ import { type Fact, type Story, type Wording, wording } from './wording.ts';
  * msg_blocks_too_long from some 13,000 characters on, which is written down only in
  * https://github.com/slackapi/bolt-js/issues/2509.
  */
-const LIMITS = { blocks: 50, header: 150, section: 3000, all: 10_000, fallback: 3000, output: 1500 };
+const LIMITS = {
+  blocks: 50,
+  header: 150,
+  section: 3000,
+  all: 10_000,
+  fallback: 3000,
+  title: 600,
+  output: 1500,
+  outputs: 500,
+};
 
 /**
  * Answers after which no later message gets through either: the webhook, its workspace or its channel is gone
@@ -79,58 +89,119 @@ type Block =
   | { readonly type: 'divider' };
 type SlackMessage = { readonly text: string; readonly blocks: readonly Block[] };
 
-/** Block Kit, with a fallback `text` for notifications, within Slack's limits whatever the batch. */
-export function slackMessage({ headline, stories, more, link }: Wording): SlackMessage {
+/**
+ * Block Kit, with a fallback `text` for notifications, within Slack's limits whatever the batch. Room goes to the titles
+ * first, then to the names of all the rest, then to details.
+ */
+export function slackMessage({ headline, stories, rest, link }: Wording): SlackMessage {
   const [worst] = stories;
-  const isAlone = stories.length === 1 && more === 0;
-  const isBrief = stories.every(({ facts, occurrences }) => facts.length + occurrences.length === 0);
-  const told = isBrief
-    ? packed(stories.map(titleLine))
-    : stories.flatMap((story) => [section(titleLine(story)), ...detailBlocks(story)]);
-  const body = isAlone && worst ? detailBlocks(worst) : told;
+  const isAlone = stories.length === 1 && rest.length === 0;
   const line = `${MARKS[worst?.mood ?? 'notice']} ${headline}`;
   const head: Block = { type: 'header', text: { type: 'plain_text', text: escapeSlack(line, LIMITS.header) } };
   const isCut = escapeSlack(line, LIMITS.all).length > LIMITS.header;
   // A headline too long for the header stands in full below it.
-  const wanted = [...(isCut ? [section(escapeSlack(headline, LIMITS.section))] : []), ...body];
-  const kept = trimmed(wanted);
-  const rest = more > 0 ? `${more} more not shown. ` : kept.length < wanted.length ? 'Cut short. ' : '';
-  const foot: Block = { type: 'context', elements: [mrkdwn(`${rest}<${escapeSlack(link, 1000)}|Open Rollcall>`)] };
-  return { text: escapeSlack(line, LIMITS.fallback), blocks: [head, ...kept, foot] };
+  const whole = isCut ? [section(escapeSlack(headline, LIMITS.section))] : [];
+  const titles = isAlone ? [] : stories.map(titleLine);
+  const named = restBlocks(rest, LIMITS.all - sizeOf(whole) - sizeOf(packed(titles)));
+  const room = LIMITS.all - sizeOf([...whole, ...packed(titles), ...named]);
+  const { blocks, isShort } = told(stories, titles, room - 60 * stories.length);
+  const foot = `${isShort ? 'Cut short. ' : ''}Rollcall: <${escapeSlack(link, 1000)}>`;
+  const all = [head, ...whole, ...blocks, ...named, { type: 'context', elements: [mrkdwn(foot)] } as const];
+  return { text: escapeSlack(line, LIMITS.fallback), blocks: all };
 }
 
-/** As many blocks as Slack takes; the rest is a click away. */
-function trimmed(blocks: readonly Block[]): readonly Block[] {
-  let left = LIMITS.all;
-  const kept = blocks.slice(0, LIMITS.blocks - 2);
-  const end = kept.findIndex((block) => {
-    left -= JSON.stringify(block).length;
-    return left < 0;
+const sizeOf = (blocks: readonly Block[]): number =>
+  blocks.reduce((sum, block) => sum + JSON.stringify(block).length, 0);
+
+/** The stories under their titles, each with its share of the room. */
+function told(stories: readonly Story[], titles: readonly string[], room: number) {
+  if (stories.every(({ parts }) => parts.length === 0)) return { blocks: packed(titles), isShort: false };
+  let isShort = false;
+  const blocks = stories.flatMap((story, index) => {
+    const title = titles[index];
+    const details = detailBlocks(story, stories.length === 1 ? LIMITS.output : LIMITS.outputs);
+    const most = Math.floor((LIMITS.blocks - 10) / stories.length) - 1;
+    const kept = trimmed(details, most, room / stories.length);
+    isShort ||= kept.length < details.length;
+    return [...(title === undefined ? [] : [section(title)]), ...kept];
   });
-  return end === -1 ? kept : kept.slice(0, end);
+  return { blocks, isShort };
+}
+
+/** As many blocks as there is room for; what is left out is a click away. */
+function trimmed(blocks: readonly Block[], most: number, room: number): readonly Block[] {
+  let left = room;
+  const end = blocks.findIndex((block, index) => {
+    left -= sizeOf([block]);
+    return left < 0 || index >= most;
+  });
+  return end === -1 ? blocks : blocks.slice(0, end);
+}
+
+/** Names of everything else, ends before all. */
+function restBlocks(rest: readonly Rest[], room: number): readonly Block[] {
+  let left = room;
+  const lines = new Map<Rest, readonly string[]>();
+  for (const one of [...rest].sort((a, b) => Number(b.mood === 'recovered') - Number(a.mood === 'recovered'))) {
+    const list = nameLines(one, left);
+    left -= sizeOf(packed(list)) + 50;
+    lines.set(one, list);
+  }
+  return packed(rest.flatMap((one) => lines.get(one) ?? []));
+}
+
+/** `*also missing (37):* a, b, c`, in lines that fit into a section; cut between two names. */
+function nameLines({ label, names }: Rest, room: number): readonly string[] {
+  const lines = [`*${escapeSlack(label, 100)}:* `];
+  let left = room - 500;
+  for (const [index, name] of names.entries()) {
+    left -= name.length + 2;
+    if (left < 0) {
+      lines.push(`and ${names.length - index} more`);
+      break;
+    }
+    const piece = `${escapeSlack(name, 200)}${index < names.length - 1 ? ', ' : ''}`;
+    const last = lines.at(-1) ?? '';
+    if (last.length + piece.length <= LIMITS.section) lines[lines.length - 1] = last + piece;
+    else lines.push(piece);
+  }
+  return lines;
 }
 
 const MARKS: Readonly<Record<Story['mood'], string>> = { problem: '🔴', recovered: '🟢', notice: '🔵' };
 
 function titleLine({ mood, title }: Story): string {
-  return `${MARKS[mood]} *${escapeSlack(title, 1500)}*`;
+  return `${MARKS[mood]} *${escapeSlack(title, LIMITS.title)}*`;
 }
 
-function detailBlocks({ facts, occurrences, output }: Story): readonly Block[] {
-  const lines = facts.map(({ label, text }: Fact) => `*${label}:* ${escapeSlack(text, 1000)}`);
-  const blocks = [...packed(lines), ...packed(occurrences.map((line) => `• ${escapeSlack(line, 500)}`))];
-  if (output === null || output.trim() === '') return blocks;
-  return [...blocks, section(`*Last output:*\n\`\`\`${codeOf(output)}\`\`\``)];
+function detailBlocks({ parts }: Story, output: number): readonly Block[] {
+  return parts.flatMap((part) => packed(partLines(part, output)));
+}
+
+function partLines(part: Part, output: number): readonly string[] {
+  switch (part.kind) {
+    case 'facts':
+      return part.facts.map(({ label, text }) => `*${label}:* ${escapeSlack(text, 1000)}`);
+    case 'runs':
+      return part.lines.map((line) => `• ${escapeSlack(line, 500)}`);
+    case 'command':
+      return [
+        `\`\`\`${escapeSlack(part.line, 500)}\`\`\``,
+        ...(part.instead === null ? [] : [escapeSlack(part.instead, 1000)]),
+      ];
+    case 'output':
+      return [`*Last output:*\n\`\`\`${codeOf(part.text, output)}\`\`\``];
+  }
 }
 
 /** The end of it, where the error is. Three backticks inside would end the block of code. */
-function codeOf(output: string): string {
+function codeOf(output: string, characters: number): string {
   const text = output
     .replace(/[^\P{Cc}\n\t]/gu, '')
     .replaceAll('```', "'''")
     .trim();
   const points = [...text];
-  const [whole = '', short = ''] = [LIMITS.output, 500].map((most) =>
+  const [whole = '', short = ''] = [characters, LIMITS.outputs].map((most) =>
     escapeSlack(points.length > most ? `…${points.slice(-most).join('')}` : text, LIMITS.all),
   );
   return whole.length <= LIMITS.section - 100 ? whole : short;

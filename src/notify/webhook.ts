@@ -86,6 +86,8 @@ function eventBody(event: BatchEvent): Readonly<Record<string, unknown>> {
     },
     job: jobBody(event.job),
     occurrences: event.occurrences.map(occurrenceBody),
+    // Only where an occurrence came from another incident.
+    ...(event.facts.before === null ? {} : { before: event.facts.before }),
   };
 }
 

@@ -1,20 +1,8 @@
-import type { IncidentKind, IncidentMessage, MessageJob, MessageOccurrence } from '../core/message.ts';
+import { groupBy } from '../core/group.ts';
+import type { IncidentMessage } from '../core/message.ts';
 import type { Batch, ChannelContext, NoticeEvent } from './channel.ts';
-import { KINDS, keyText, plain, span, stateText, timeText, WORST_FIRST, whatNow } from './phrases.ts';
-
-type Zones = ChannelContext['zones'];
-export type Fact = { readonly label: string; readonly text: string };
-
-/** One incident (or notice) as people read it. Plain text throughout: whoever shows it escapes it. */
-export type Story = {
-  readonly mood: 'problem' | 'recovered' | 'notice';
-  /** Says everything by itself. */
-  readonly title: string;
-  readonly facts: readonly Fact[];
-  /** One line for each occurrence, and what became of it. */
-  readonly occurrences: readonly string[];
-  readonly output: string | null;
-};
+import { dateOf, KINDS, keyText, plain, WORST_FIRST } from './phrases.ts';
+import { type IncidentTopic, incidentStory, isOpen, leadTime, noticeStory, type Story, type Telling } from './story.ts';
 
 /** A batch in words, the same for every way of showing it. */
 export type Wording = {
@@ -24,9 +12,17 @@ export type Wording = {
   readonly headline: string;
   /** The worst ten. */
   readonly stories: readonly Story[];
-  /** How many are not shown. */
-  readonly more: number;
+  /** Everything else, by name. */
+  readonly rest: readonly Rest[];
   readonly link: string;
+};
+
+/** `also missing (37): a, b, c`. */
+export type Rest = {
+  readonly label: string;
+  readonly names: readonly string[];
+  /** An end that is named nowhere leaves people looking for a problem that is over. */
+  readonly mood: Story['mood'];
 };
 
 /** Stories at most, those told in full, and lines about occurrences in one message. */
@@ -34,26 +30,39 @@ const MOST_STORIES = 10;
 const FULL_STORIES = 3;
 const MOST_LINES = 100;
 
-/** All events of one incident in this batch: a problem, its end, or both. */
-type Topic = { readonly last: IncidentMessage; readonly hasProblem: boolean } | { readonly notice: NoticeEvent };
+/** Characters of a headline and of a subject about many; the headline, with its date and mark, fits a header of Slack. */
+const HEADLINE = 130;
+const SUBJECT = 120;
+/** So few are all named in the headline, even if that makes it longer. */
+const ALL_NAMED = 8;
+const LONG_HEADLINE = 280;
+
+type Topic = IncidentTopic | { readonly notice: NoticeEvent };
 
 /** Puts a batch into words. `publicUrl` is where the reader is sent for the rest. */
 export function wording(batch: Batch, { zones, publicUrl }: Pick<ChannelContext, 'zones' | 'publicUrl'>): Wording {
   const topics = topicsOf(batch);
   const shown = topics.slice(0, MOST_STORIES);
-  const isFull = topics.length <= FULL_STORIES;
-  const lines = Math.floor(MOST_LINES / Math.max(1, shown.length));
+  const date = topics.length > 1 ? commonDate(topics, zones) : null;
+  const telling: Telling = {
+    zones,
+    now: batch.sentAt,
+    date,
+    isFull: topics.length <= FULL_STORIES,
+    lines: Math.floor(MOST_LINES / Math.max(1, shown.length)),
+  };
   const stories = shown.map((topic) =>
-    'notice' in topic ? noticeStory(topic.notice, zones, lines) : incidentStory(topic, zones, { isFull, lines }),
+    'notice' in topic ? noticeStory(topic.notice, telling) : incidentStory(topic, telling),
   );
-  const [only] = stories;
-  const counts = countWords(topics);
-  const isAlone = topics.length === 1 && only !== undefined;
+  const [topic] = topics;
+  const [story] = stories;
+  const isAlone = topics.length === 1 && topic && story;
+  const day = date === null ? '' : `, on ${date}`;
   return {
-    subject: isAlone ? subjectOf(topics[0] as Topic) : `${counts}: ${namesOf(topics, 1)}`,
-    headline: isAlone ? only.title : `${counts}: ${namesOf(topics, 3)}`,
+    subject: isAlone ? subjectOf(topic) : groupLine(topics, SUBJECT),
+    headline: isAlone ? story.title : `${groupLine(topics, HEADLINE, LONG_HEADLINE)}${day}`,
     stories,
-    more: topics.length - shown.length,
+    rest: restOf(topics.slice(MOST_STORIES)),
     link: `${publicUrl.replace(/\/+$/, '')}/`,
   };
 }
@@ -69,153 +78,94 @@ function topicsOf({ events }: Batch): readonly Topic[] {
       incidents.set(event.incident.id, { last: event, hasProblem });
     }
   }
-  const topics = [...incidents.values()].sort((a, b) => badness(a) - badness(b));
+  // Jobs of one transaction come in any order.
+  const topics = [...incidents.values()].sort(byWorstFirst);
   const problems = topics.filter(isOpen);
   // Notices are few and about Rollcall itself: a storm must not push them out of sight.
   const worst = problems.slice(0, Math.max(0, MOST_STORIES - notices.length));
   return [...worst, ...notices, ...problems.slice(worst.length), ...topics.filter((topic) => !isOpen(topic))];
 }
 
-const isOpen = ({ last }: { last: IncidentMessage }): boolean => last.type !== 'incident.resolved';
-const badness = ({ last }: { last: IncidentMessage }): number => WORST_FIRST.indexOf(last.incident.kind);
+/** By kind, then due instant, then slug. */
+function byWorstFirst({ last: a }: IncidentTopic, { last: b }: IncidentTopic): number {
+  const kind = WORST_FIRST.indexOf(a.incident.kind) - WORST_FIRST.indexOf(b.incident.kind);
+  const [dueA, dueB] = [a, b].map(({ occurrences }) => occurrences[0]?.scheduledFor ?? 0);
+  const slug = a.job.slug < b.job.slug ? -1 : 1;
+  return kind || (dueA ?? 0) - (dueB ?? 0) || slug;
+}
+
+/** The date of most stories, to be said once for all of them. */
+function commonDate(topics: readonly Topic[], zones: ChannelContext['zones']): string | null {
+  const times = topics.flatMap((topic) => ('notice' in topic ? [] : (leadTime(topic, zones) ?? [])));
+  const [most] = [...groupBy(times.map(dateOf), (date) => date).entries()].sort(
+    ([dateA, a], [dateB, b]) => b.length - a.length || (dateA < dateB ? 1 : -1),
+  );
+  return most && most[1].length > 1 ? most[0] : null;
+}
 
 function wordOf(topic: Topic): string {
   if ('notice' in topic) return 'notice';
   return isOpen(topic) ? KINDS[topic.last.incident.kind].word : 'recovered';
 }
 
-/** `900 missing, 3 failed, 2 recovered`. */
-function countWords(topics: readonly Topic[]): string {
-  const counts = new Map<string, number>();
-  for (const topic of topics) counts.set(wordOf(topic), (counts.get(wordOf(topic)) ?? 0) + 1);
-  const plural = (word: string, count: number): string => (word === 'notice' && count > 1 ? 'notices' : word);
-  return [...counts].map(([word, count]) => `${count} ${plural(word, count)}`).join(', ');
+function pluralOf(topic: Topic): string {
+  if ('notice' in topic) return 'notices';
+  const { word, words = word } = KINDS[topic.last.incident.kind];
+  return isOpen(topic) ? words : 'recovered';
 }
 
-function namesOf(topics: readonly Topic[], most: number): string {
-  const names = [...new Set(topics.map((topic) => ('notice' in topic ? 'Rollcall' : topic.last.job.slug)))];
-  const rest = names.length - most;
-  return names.slice(0, most).join(', ') + (rest > 0 ? ` and ${rest} more` : '');
+const nameOf = (topic: Topic): string => ('notice' in topic ? 'Rollcall' : topic.last.job.slug);
+
+type Group = {
+  readonly label: string;
+  readonly count: number;
+  readonly names: readonly string[];
+  readonly mood: Story['mood'];
+};
+
+function groupsOf(topics: readonly Topic[]): readonly Group[] {
+  return [...groupBy(topics, wordOf)].flatMap(([word, group]) => {
+    const [first] = group;
+    if (!first) return [];
+    const mood = 'notice' in first ? 'notice' : isOpen(first) ? 'problem' : 'recovered';
+    const label = group.length > 1 ? pluralOf(first) : word;
+    return [{ label, count: group.length, names: [...new Set(group.map(nameOf))], mood }];
+  });
+}
+
+/** `600 missing (job-1, job-10, job-100 and 597 more), 3 failed (…)`, with as many names as fit. */
+function groupLine(topics: readonly Topic[], limit: number, limitOfFew = limit): string {
+  const groups = groupsOf(topics);
+  const lineOf = (most: number): string =>
+    groups.map(({ label, count, names }) => `${count} ${label}${most > 0 ? namesOf(names, most) : ''}`).join(', ');
+  const all = lineOf(ALL_NAMED);
+  if (topics.length <= ALL_NAMED && all.length <= limitOfFew) return all;
+  return [3, 2, 1].map(lineOf).find((line) => line.length <= limit) ?? lineOf(0);
+}
+
+function namesOf(names: readonly string[], most: number): string {
+  const more = names.length - most;
+  return ` (${names.slice(0, most).join(', ')}${more > 0 ? ` and ${more} more` : ''})`;
+}
+
+function restOf(topics: readonly Topic[]): readonly Rest[] {
+  return groupsOf(topics).map(({ label, count, names, mood }) => ({ label: `also ${label} (${count})`, names, mood }));
 }
 
 function subjectOf(topic: Topic): string {
   if ('notice' in topic)
     return `${topic.notice.notice.kind === 'unknown' ? 'unknown' : 'notice'}: ${plain(topic.notice.notice.text, 100)}`;
   const { last, hasProblem } = topic;
+  const { slug } = last.job;
   const { kind, occurrenceCount } = last.incident;
+  const { word } = KINDS[kind];
   const [first] = last.occurrences;
-  const more = !isOpen(topic) && occurrenceCount > 1 ? ` and ${occurrenceCount - 1} more` : '';
-  const due = first ? ` (${keyText(first.key)}${more})` : '';
+  const due = first ? keyText(first.key) : null;
   if (isOpen(topic)) {
     const again = last.type === 'incident.reminded' ? ' again' : '';
-    return `${KINDS[kind].word}${again}: ${last.job.slug}${due}`;
+    return `${word}${again}: ${slug}${due === null ? '' : ` (${due})`}`;
   }
-  return `${hasProblem ? `${KINDS[kind].word}, recovered since` : 'recovered'}: ${last.job.slug}${due}`;
-}
-
-type Extent = { readonly isFull: boolean; readonly lines: number };
-
-function incidentStory(topic: Exclude<Topic, { notice: unknown }>, zones: Zones, { isFull, lines }: Extent): Story {
-  const { last } = topic;
-  const { job, occurrences, incident, facts } = last;
-  const name = nameOf(job, !isFull);
-  const listed = occurrences.map((it) => `${keyText(it.key)}: ${stateText(it.state)}`);
-  const missing = incident.occurrenceCount - Math.min(lines, listed.length);
-  // A single one stands in the title already.
-  const all =
-    incident.occurrenceCount > 1 ? [...listed.slice(0, lines), ...(missing > 0 ? [`and ${missing} more`] : [])] : [];
-  if (!isOpen(topic)) {
-    const what = KINDS[incident.kind].word;
-    const was = topic.hasProblem ? `was ${what} and has recovered` : `has recovered (was ${what})`;
-    const facts = isFull ? recoveryFacts(last, zones) : [];
-    const title = `${name} ${was}${tally(occurrences, incident.occurrenceCount)}`;
-    return { mood: 'recovered', title, facts, occurrences: all, output: null };
-  }
-  return {
-    mood: 'problem',
-    title: `${name} ${problemTitle(last)}`,
-    facts: isFull ? problemFacts(last, zones) : [],
-    occurrences: isFull ? all : [],
-    output: isFull ? facts.output : null,
-  };
-}
-
-function problemTitle({ type, incident, occurrences, facts }: IncidentMessage): string {
-  const [first] = occurrences;
-  const again = type === 'incident.reminded' ? 'again ' : '';
-  const code = incident.kind === 'failed' && facts.exitCode !== null ? ` (exit code ${facts.exitCode})` : '';
-  const due = first ? `: due ${keyText(first.key)}` : '';
-  const detail = incident.kind === 'schedule_error' && facts.detail ? `: ${plain(facts.detail, 200)}` : '';
-  return `${again}${KINDS[incident.kind].says}${code}${due}${detail}`;
-}
-
-const EXPECTED: Partial<Record<IncidentKind, string>> = {
-  not_started: 'Start expected by',
-  overrun: 'Should have ended by',
-};
-
-function problemFacts({ incident, job, occurrences, facts, type }: IncidentMessage, zones: Zones): readonly Fact[] {
-  const [first] = occurrences;
-  const list: Fact[] = [jobFact(job)];
-  const add = (label: string, text: string): unknown => list.push({ label, text });
-  if (facts.expectedBy !== null && incident.kind !== 'duplicate') {
-    const after = first ? ` (${span(facts.expectedBy - first.scheduledFor)} after it was due)` : '';
-    add(EXPECTED[incident.kind] ?? 'Expected by', `${timeText(facts.expectedBy, job.zone, zones)}${after}`);
-  }
-  if (incident.kind === 'unscheduled') add('Reported at', timeText(incident.openedAt, job.zone, zones));
-  if (facts.before) add('Before', `this run was reported as ${KINDS[facts.before].word}`);
-  if (type === 'incident.reminded') add('Open since', timeText(incident.openedAt, job.zone, zones));
-  add('Last completed', facts.lastCompleted === null ? 'none yet' : keyText(facts.lastCompleted));
-  add('What now', whatNow(incident.kind, facts.missedRuns, first ?? null, job));
-  return list;
-}
-
-function jobFact({ slug, tags, zone }: MessageJob): Fact {
-  const tagged = tags.length > 0 ? ` [${plain(tags.join(', '), 200)}]` : '';
-  return { label: 'Job', text: `${slug}${tagged}, times are ${zone}` };
-}
-
-function recoveryFacts({ incident, job }: IncidentMessage, zones: Zones): readonly Fact[] {
-  const { openedAt, resolvedAt } = incident;
-  if (resolvedAt === null) return [jobFact(job)];
-  const from = timeText(openedAt, job.zone, zones);
-  return [
-    jobFact(job),
-    {
-      label: 'Open',
-      text: `from ${from} to ${timeText(resolvedAt, job.zone, zones)} (${span(resolvedAt - openedAt)})`,
-    },
-  ];
-}
-
-function noticeStory({ notice, occurrences, occurrenceCount }: NoticeEvent, zones: Zones, lines: number): Story {
-  const list = occurrences
-    .slice(0, lines)
-    .map(({ job, key, state }) => `${job.slug}, ${keyText(key)}: ${stateText(state)}`);
-  const rest = occurrenceCount - list.length;
-  const facts = [{ label: 'Time', text: timeText(notice.at, 'UTC', zones) }];
-  if (notice.kind === 'unknown') {
-    facts.push({
-      label: 'What now',
-      text: 'Check whether these ran. A run that did: ping with its key (occ=…), or settle it by hand in the API.',
-    });
-  }
-  const more = rest > 0 ? [`and ${rest} more`] : [];
-  return { mood: 'notice', title: plain(notice.text, 500), facts, occurrences: [...list, ...more], output: null };
-}
-
-/** `: due … completed late`, or `: 2 completed late, 1 never ran` for several. */
-function tally(occurrences: readonly MessageOccurrence[], count: number): string {
-  const [first] = occurrences;
-  if (!first) return '';
-  if (count === 1) return `: ${keyText(first.key)} ${stateText(first.state)}`;
-  const counts = new Map<string, number>();
-  for (const { state } of occurrences) counts.set(state, (counts.get(state) ?? 0) + 1);
-  const parts = [...counts].map(([state, times]) => `${times} ${stateText(state)}`);
-  return `: ${[...parts, ...(count > occurrences.length ? [`${count - occurrences.length} more`] : [])].join(', ')}`;
-}
-
-function nameOf({ name, slug }: MessageJob, withSlug: boolean): string {
-  const shown = plain(name, 80);
-  return withSlug && shown !== slug ? `${shown} (${slug})` : shown;
+  const more = occurrenceCount > 1 ? ` and ${occurrenceCount - 1} more` : '';
+  const about = `${hasProblem ? '' : `${word} `}${due ?? ''}${more}`.trim();
+  return `${hasProblem ? `${word}, recovered since` : 'recovered'}: ${slug}${about === '' ? '' : ` (${about})`}`;
 }

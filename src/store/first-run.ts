@@ -111,6 +111,13 @@ async function warnOfOtherKeys(tx: Tx, { apiKey, pingKey }: FirstRunSettings, lo
   }
 }
 
+/** Keys from the environment are not shown at all. */
+function shownOnce(apiKey: string | null, pingKey: string | null): string {
+  if (apiKey !== null && pingKey !== null) return '  The keys are shown this once. ';
+  if (apiKey !== null || pingKey !== null) return `  The ${apiKey !== null ? 'API' : 'ping'} key is shown this once. `;
+  return '  ';
+}
+
 /** The same for a person at the terminal. */
 export function firstRunText({ url, api_key, ping_key, curl }: FirstRun): string {
   return [
@@ -120,7 +127,7 @@ export function firstRunText({ url, api_key, ping_key, curl }: FirstRun): string
     `  API key:   ${api_key ?? 'as given in ROLLCALL_API_KEY'}`,
     `  Ping key:  ${ping_key ?? 'as given in ROLLCALL_PING_KEY'}`,
     '',
-    '  The keys are shown this once. Make a job by its first ping:',
+    `${shownOnce(api_key, ping_key)}Make a job by its first ping:`,
     `  ${curl ?? `curl -fsS "${url}/ping/$ROLLCALL_PING_KEY/my-first-job?create=1"`}`,
     '',
     '',

@@ -15,6 +15,7 @@ import {
 import { NOT_FOUND, readPingRequest } from './ping-request.ts';
 import { RETRY_AFTER_SECONDS } from './problem.ts';
 import type { RateLimit } from './rate-limit.ts';
+import { createRefusedPings } from './refused-pings.ts';
 
 export type PingDeps = {
   readonly ingest: Pick<Ingest, 'submit'>;
@@ -24,7 +25,10 @@ export type PingDeps = {
   /** Pings with unknown keys, per address. */
   readonly unknownKeys: RateLimit;
   readonly monotonic: () => number;
-  readonly log: { error(fields: object, message: string): void };
+  readonly log: {
+    error(fields: object, message: string): void;
+    info(fields: object, message: string): void;
+  };
   /** Told the outcome of every request, for the metrics. */
   readonly observe?: (outcome: string, seconds: number) => void;
   readonly patience?: BodyPatience;
@@ -50,6 +54,8 @@ type Answer = {
   readonly text: string;
   readonly outcome: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Whose key, slug or uuid led nowhere. */
+  readonly unknown?: { readonly slug: string | null; readonly source: string | null };
 };
 
 /**
@@ -57,9 +63,11 @@ type Answer = {
  * nothing else is waited for. Whatever names an existing job is handed to ingest, however flawed.
  */
 export function pingHandler(deps: PingDeps): Handler {
+  const noteRefused = createRefusedPings(deps.log, deps.monotonic);
   return async (c) => {
     const beganAt = deps.monotonic();
-    const { status, text, outcome, headers } = await answerPing(c, deps);
+    const { status, text, outcome, headers, unknown } = await answerPing(c, deps);
+    if (unknown) noteRefused({ ...unknown, status });
     deps.observe?.(outcome, (deps.monotonic() - beganAt) / 1000);
     return new Response(c.req.method === 'HEAD' ? null : text, { status, headers: { ...HEADERS, ...headers } });
   };
@@ -76,8 +84,10 @@ async function answerPing(c: Context, deps: PingDeps): Promise<Answer> {
   if (isPrefetch(c)) return { status: 200, text: 'OK', outcome: 'prefetch' };
   const incoming = (c.env as { incoming?: IncomingMessage } | undefined)?.incoming;
   const source = deps.clientAddress(incoming?.socket.remoteAddress, c.req.header('x-forwarded-for'));
+  const { target } = request.ping;
+  const unknown = { slug: 'slug' in target ? target.slug : null, source };
   try {
-    if (await isLimited(request.ping.target, source, deps)) return tooMany(source, deps);
+    if (await isLimited(target, source, deps)) return { ...tooMany(source, deps), unknown };
     const body = await readBody(c, incoming, deps.patience ?? PATIENCE);
     const answer = await deps.ingest.submit({
       ...request.ping,
@@ -89,8 +99,9 @@ async function answerPing(c: Context, deps: PingDeps): Promise<Answer> {
       method,
       arrivedMs: deps.monotonic(),
     });
-    if (answer.outcome === 'not_found') await countUnknownKey(request.ping.target, source, deps);
-    return body.isCut && method !== 'POST' ? closing(toAnswer(answer)) : toAnswer(answer);
+    if (answer.outcome === 'not_found') await countUnknownKey(target, source, deps);
+    const reply = { ...toAnswer(answer), ...(answer.outcome === 'not_found' ? { unknown } : {}) };
+    return body.isCut && method !== 'POST' ? closing(reply) : reply;
   } catch (error) {
     return failed(error, deps);
   }

@@ -60,7 +60,7 @@ async function mailHarness(): Promise<Harness> {
 
 const secret = `whsec_${randomBytes(32).toString('base64')}`;
 const harnesses: Readonly<Record<string, () => Promise<Harness>>> = {
-  slack: () => httpHarness({}, (body) => body.replaceAll('<https://rollcall.example.org/|Open Rollcall>', '')),
+  slack: () => httpHarness({}, (body) => body.replaceAll('<https://rollcall.example.org/>', '')),
   webhook: () => httpHarness({ secret }, () => ''),
   email: mailHarness,
 };
@@ -89,11 +89,12 @@ describe.each([...channelKinds])('%s', (name, kind) => {
   const last = () => harness.received().at(-1) ?? { all: '', markup: '' };
 
   test('delivers a problem, its end, and a test message', async () => {
-    const end = incidentEvent({ type: 'incident.resolved', occurrences: [{ ...secondPass, state: 'late' }] });
+    const facts = { lastCompleted: secondPass.key };
+    const end = incidentEvent({ type: 'incident.resolved', occurrences: [{ ...secondPass, state: 'late' }], facts });
     expect(await send(batchOf(incidentEvent()))).toEqual({ outcome: 'delivered' });
     expect(last().all).toContain('nightly-billing');
     expect(await send(batchOf(end))).toEqual({ outcome: 'delivered' });
-    expect(last().all).toMatch(/recovered|resolved/);
+    expect(last().all).toMatch(/ran after all|resolved/);
     const trial = { ...createTestMessage('ops', 0), occurrences: [], occurrenceCount: 0 };
     expect(await send(batchOf(trial))).toEqual({ outcome: 'delivered' });
     expect(last().all).toContain('This is a test of channel ops');

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { isPlainAddress } from '../../src/notify/email.ts';
 import { channelKinds, closeChannels, parseChannel } from '../../src/notify/registry.ts';
-import { batchOf, channelContext, incidentEvent } from '../support/messages.ts';
+import { batchOf, channelContext, incidentEvent, secondPass } from '../support/messages.ts';
 import { createSmtpReceiver, readMail, type SmtpReceiver, type SmtpReply } from '../support/receivers.ts';
 
 let receiver: SmtpReceiver;
@@ -36,6 +36,23 @@ test('subject, first line and HTML heading each say everything', async () => {
   expect(text.split('\n')[0]).toBe('Nightly billing did not run: due 2026-10-25 02:30 +01:00');
   expect(html).toContain('>Nightly billing did not run: due 2026-10-25 02:30 +01:00</h1>');
   for (const part of [text, html]) expect(part).toContain('occ=2026-10-25T02:30+01:00');
+  expect(text).toContain('\n  curl -fsS "$PING_URL/0?occ=2026-10-25T02:30+01:00"\n  or settle it by hand: PATCH');
+});
+
+test('many jobs are one line each, and the names of all others, in text as in HTML', async () => {
+  const many = Array.from({ length: 60 }, (_, i) =>
+    incidentEvent({
+      id: i + 1,
+      job: { slug: `job-${i}`, name: `job-${i}` },
+      ...(i < 45 ? {} : { type: 'incident.resolved', occurrences: [{ ...secondPass, state: 'late' }] }),
+    }),
+  );
+  await send(batchOf(...many));
+  const { text, html } = lastMail();
+  const lines = text.split('\n');
+  expect(lines[0]).toMatch(/^45 missing \(job-0, .*\), 15 recovered \(job-45, .*\), on 2026-10-25$/);
+  expect(lines.slice(2, 12).every((line) => /^\* job-\d+ did not run: due 02:30 \+01:00$/.test(line))).toBe(true);
+  for (const part of [text, html]) for (const { job } of many) expect(part).toMatch(new RegExp(`\\b${job.slug}\\b`));
 });
 
 test('every attempt carries the same Message-ID, and a recovery answers the first mail', async () => {

@@ -60,6 +60,48 @@ test("Slack's limits hold for any batch: 50 blocks, 150 characters of header, 3,
   }
 });
 
+test('all that is not told is named, ends before all, as far as Slack takes it', () => {
+  const slugs = (count: number, length: number) =>
+    Array.from({ length: count }, (_, i) => `${'x'.repeat(length)}-${i}`);
+  const missing = (all: string[]) => all.map((slug, i) => incidentEvent({ id: i + 1, job: { slug, name: slug } }));
+  const ends = Array.from({ length: 12 }, (_, i) =>
+    incidentEvent({ id: 5000 + i, type: 'incident.resolved', job: { slug: `back-${i}`, name: `back-${i}` } }),
+  );
+  for (const [count, length] of [
+    [60, 5],
+    [900, 90],
+  ] as const) {
+    const all = slugs(count, length);
+    const sent = message(...missing(all), ...ends);
+    expect(JSON.stringify(sent.blocks).length).toBeLessThan(13_000);
+    expect(sent.blocks.length).toBeLessThanOrEqual(50);
+    expect(Math.max(...textsOf(sent).map((one) => one.length))).toBeLessThanOrEqual(3000);
+    const text = textsOf(sent).join('\n');
+    for (const { job } of ends) expect(text).toMatch(new RegExp(`\\b${job.slug}\\b`));
+    if (count === 60) for (const slug of all) expect(text).toContain(slug);
+    else expect(text).toMatch(/and \d+ more/);
+  }
+});
+
+test('a line to paste stands in a block of code, and the link says what it is', () => {
+  const texts = textsOf(message(incidentEvent()));
+  expect(texts.join('\n')).toContain('```curl -fsS "$PING_URL/0?occ=2026-10-25T02:30+01:00"```\nor settle it by hand');
+  expect(texts.at(-1)).toBe('Rollcall: <https://rollcall.example.org/>');
+});
+
+test('the output of a failure stands right under the title', () => {
+  const [, first] = textsOf(message(incidentEvent({ kind: 'failed', facts: { output: 'disk full' } })));
+  expect(first).toBe('*Last output:*\n```disk full```');
+});
+
+test('in a group too, everybody has their facts, however much was said', () => {
+  const facts = { output: 'x\n'.repeat(1000) };
+  const group = [1, 2, 3].map((id) => incidentEvent({ id, kind: 'failed', job: { slug: `job-${id}` }, facts }));
+  const texts = textsOf(message(...group));
+  for (const { job } of group) expect(texts.join('\n')).toContain(`*Job:* ${job.slug}`);
+  expect(texts.join('\n')).not.toContain('Cut short');
+});
+
 test('a cut never splits an escape or a character', () => {
   expect(escapeSlack('a&b', 7)).toBe('a&amp;b');
   expect(escapeSlack('a&bc', 7)).toBe('a&amp;…');

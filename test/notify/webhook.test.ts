@@ -57,6 +57,13 @@ test('the body is the one of the design, and knows no more of a job than slug, n
   });
 });
 
+test('an occurrence that came from another incident says from which kind; others say nothing', () => {
+  const moved = incidentEvent({ kind: 'failed', facts: { before: 'missing' } });
+  const { events } = webhookBody(batchOf(moved, incidentEvent())) as { events: object[] };
+  expect(events[0]).toMatchObject({ incident: { kind: 'failed' }, before: 'missing' });
+  expect(events[1]).not.toHaveProperty('before');
+});
+
 test('it is signed as Standard Webhooks ask, with the id of the message', async () => {
   // Verifying allows five minutes between the two clocks.
   const batch = { ...batchOf(incidentEvent()), sentAt: Date.now() };

@@ -17,9 +17,9 @@ export type Breakage = {
   /** The status of the job meanwhile, and the state of its first broken run. */
   readonly status: string;
   readonly state: string;
-  /** What people read: the problem, its name in the recovery, and what became of each run. */
+  /** What people read: the problem, when it is told, the end, and what became of each run. */
   readonly says: string;
-  readonly word: string;
+  readonly ended: string;
   readonly became: string;
   /** That in the API. */
   readonly end: string;
@@ -27,7 +27,13 @@ export type Breakage = {
   readonly mend?: 'the crontab' | 'the lock' | 'the debt';
 };
 
-const MISSING = { kind: 'missing', status: 'down', state: 'overdue', says: 'did not run', word: 'missing' } as const;
+const MISSING = {
+  kind: 'missing',
+  status: 'down',
+  state: 'overdue',
+  says: 'did not run',
+  ended: 'runs again',
+} as const;
 export const BROKEN: Readonly<Record<string, Breakage>> = {
   'missing-skip': {
     ...MISSING,
@@ -82,7 +88,7 @@ export const BROKEN: Readonly<Record<string, Breakage>> = {
     status: 'down',
     state: 'failed',
     says: 'failed (exit code 7)',
-    word: 'failed',
+    ended: 'runs again',
     became: 'failed',
     end: 'failed',
     mend: 'the crontab',
@@ -92,6 +98,7 @@ export const BROKEN: Readonly<Record<string, Breakage>> = {
     policy: 'coalesce',
     mode: 'late',
     every: LONGER_S,
+    ended: 'ran after all',
     became: 'completed late',
     end: 'late',
     mend: 'the lock',
@@ -101,6 +108,7 @@ export const BROKEN: Readonly<Record<string, Breakage>> = {
     policy: 'skip',
     mode: 'late-quick',
     every: LONG_S,
+    ended: 'did not run in time, but ran after all',
     became: 'completed late',
     end: 'late',
   },
@@ -112,7 +120,7 @@ export const BROKEN: Readonly<Record<string, Breakage>> = {
     status: 'late',
     state: 'overdue',
     says: 'started but has not finished',
-    word: 'late',
+    ended: 'has finished',
     became: 'completed late',
     end: 'late',
     mend: 'the lock',
@@ -125,8 +133,8 @@ export const BROKEN: Readonly<Record<string, Breakage>> = {
     status: 'up',
     state: 'on_time',
     says: 'ran more than once',
-    word: 'ran twice',
-    became: 'completed in time',
+    ended: 'ran just once this time',
+    became: 'completed in time, more than once',
     end: 'on_time',
     mend: 'the crontab',
   },
@@ -147,4 +155,5 @@ export function keyOf(dueSeconds: number): string {
   const local = new Date((dueSeconds + OFFSET_S) * 1000).toISOString();
   return `${local.slice(0, 19).replace(/:00$/, '')}+05:30`;
 }
-export const spaced = (key: string): string => key.replace('T', ' ').replace('+', ' +');
+/** A key as people read it, without its date. */
+export const timeOf = (key: string): string => key.replace(/^.*T/, '').replace('+', ' +');

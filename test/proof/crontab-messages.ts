@@ -7,15 +7,21 @@ export type Told = {
   readonly job: string;
   readonly mood: 'problem' | 'recovered';
   readonly title: string;
-  /** What became of each occurrence: `KEY: TEXT`. */
+  /** What became of each occurrence: `TIME: TEXT`. */
   readonly runs: readonly string[];
 };
 
+/** The words of an end for the kinds of this proof. */
+const ENDS = / (runs again|ran after all|has finished|ran just once this time)[:;]/;
+
 /** The job's name stands first. */
 function told(title: string, runs: readonly string[]): Told {
-  const mood = /has recovered/.test(title) ? 'recovered' : 'problem';
-  return { job: title.split(' ')[0] ?? '', mood, title, runs };
+  const mood = ENDS.test(title) ? 'recovered' : 'problem';
+  return { job: title.split(' ')[0] ?? '', mood, title: undated(title), runs: runs.map(undated) };
 }
+
+/** Dates are said once in a message: where, depends on what else is in it. Times keep their offsets. */
+const undated = (text: string): string => text.replace(/\b\d{4}-\d\d-\d\d (?=\d\d:)/g, '');
 
 /** The stories of a mail: one in its first line, or several marked with `*`. */
 export function toldByMail(raw: string): readonly Told[] {

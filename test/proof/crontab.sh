@@ -12,7 +12,7 @@ note() { echo "$due $job $*" >>"$dir/log"; }
 
 # The snippet of docs/pinging.md; later options win.
 ping() {
-  curl -fsS -m 10 --retry 5 -o /dev/null "$@" 2>>"$dir/errors"
+  curl -fsS -m 10 --retry 5 --retry-connrefused -o /dev/null "$@" 2>>"$dir/errors"
   note curl $?
 }
 

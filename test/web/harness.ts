@@ -21,7 +21,13 @@ export const ON_TIME: PingAnswer = {
 };
 const WELL: Health = { status: 'ok', tz_version: '2026a', checks: [] };
 
-export type TestApp = { readonly app: Hono; readonly pings: IncomingPing[]; readonly logged: string[] };
+export type TestApp = {
+  readonly app: Hono;
+  readonly pings: IncomingPing[];
+  readonly logged: string[];
+  /** Fields of what is noted as info. */
+  readonly noted: object[];
+};
 
 /** The whole app over an ingest that notes what it is given and answers as told. */
 export function testApp(
@@ -33,7 +39,11 @@ export function testApp(
 ): TestApp {
   const pings: IncomingPing[] = [];
   const logged: string[] = [];
-  const log = { error: (_fields: object, message: string) => void logged.push(message) };
+  const noted: object[] = [];
+  const log = {
+    error: (_fields: object, message: string) => void logged.push(message),
+    info: (fields: object) => void noted.push(fields),
+  };
   const submit = async (ping: IncomingPing): Promise<PingAnswer> => {
     pings.push(ping);
     const answer = options.answer?.(ping) ?? ON_TIME;
@@ -58,7 +68,7 @@ export function testApp(
     publicUrl: 'http://127.0.0.1:3000',
     ...options.deps,
   });
-  return { app, pings, logged };
+  return { app, pings, logged, noted };
 }
 
 /** Runs `use` against the app on a real socket. */

@@ -19,7 +19,7 @@ describe('over a real socket', () => {
   test('the documented snippets work: trailing slash, exit code with output, a pipe', async () => {
     const { app, pings } = testApp();
     await served(app, async (url) => {
-      const quiet = ['-fsS', '-m', '10', '--retry', '5', '-o', '/dev/null'];
+      const quiet = ['-fsS', '-m', '10', '--retry', '5', '--retry-connrefused', '-o', '/dev/null'];
       expect((await curl([...quiet, `${url}/ping/${UUID}/`])).exitCode).toBe(0);
       expect((await curl([...quiet, '--data-raw', 'two lines\nof log', `${url}/ping/${UUID}/3`])).exitCode).toBe(0);
       expect((await curl([...quiet, '--data-binary', '@-', `${url}/ping/${UUID}/0`], 'from a pipe')).exitCode).toBe(0);

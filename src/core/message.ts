@@ -51,8 +51,12 @@ export type IncidentMessage = {
     readonly before: IncidentKind | null;
     /** When completion (not_started: the start) of the first occurrence was expected at the latest. */
     readonly expectedBy: Instant | null;
-    /** Key of the newest completed occurrence. */
+    /** Key of the newest completed occurrence, and how it ended. */
     readonly lastCompleted: string | null;
+    readonly lastCompletedState: 'on_time' | 'late' | null;
+    /** `duplicate`: how often the first occurrence was completed, and by which successful runs (address only). */
+    readonly completions: number | null;
+    readonly runs: readonly { readonly endedAt: Instant | null; readonly source: string | null }[] | null;
     readonly missedRuns: 'catch_up' | 'coalesce' | 'skip' | null;
     readonly exitCode: number | null;
     /** The last lines the failing run sent, as text, at most 2,000 characters. */

@@ -7,7 +7,14 @@ import { formatInstant, type Instant } from '../core/time.ts';
 import { routedChannels } from '../store/channels.ts';
 import type { Tx } from '../store/database.ts';
 import { enqueueForJobs, enqueueNotice } from '../store/outbox.ts';
-import { lastCompletedOf, type Member, membersOf } from '../store/telling.ts';
+import {
+  type LastCompleted,
+  lastCompletedOf,
+  type Member,
+  membersOf,
+  type SuccessfulRun,
+  successfulRuns,
+} from '../store/telling.ts';
 import type { OpenJob } from './working-set.ts';
 
 /** What the failing run said, for the events its ping caused. */
@@ -32,22 +39,23 @@ export async function tell(tx: Tx, jobs: readonly OpenJob[], said: ReadonlyMap<L
   const loud = jobs.filter(({ ledger }) => ledger.events.length > 0);
   if (loud.length > 0) {
     const incidentIds = loud.flatMap(({ ledger }) => ledger.events.map(({ incident }) => incident.id));
-    const [members, completed] = await Promise.all([
+    const [members, completed, successes] = await Promise.all([
       membersOf(tx, [...new Set(incidentIds)]),
       lastCompletedOf(
         tx,
         loud.map(({ job }) => job.id),
       ),
+      successfulRuns(tx, loud.flatMap(doubled)),
     ]);
-    const rows = loud.flatMap((open) => {
-      const last = completed.find(({ jobId }) => jobId === open.job.id) ?? null;
-      return open.ledger.events.map((event) => ({
+    const known = { members, completed, successes };
+    const rows = loud.flatMap((open) =>
+      open.ledger.events.map((event) => ({
         jobId: open.job.id,
         incidentId: event.incident.id,
         event: event.number,
-        payload: messageOf(open, event, members, last, said.get(event)),
-      }));
-    });
+        payload: messageOf(open, event, known, said.get(event)),
+      })),
+    );
     await enqueueForJobs(tx, rows);
   }
   await tellUnknown(tx, jobs);
@@ -61,12 +69,11 @@ function keyIn(versions: readonly Version[], number: number, at: Instant): strin
 function messageOf(
   { job, ledger }: OpenJob,
   event: LedgerEvent,
-  members: readonly Member[],
-  last: { readonly scheduledFor: Instant; readonly version: number } | null,
+  known: Known,
   said: Said | undefined,
 ): IncidentMessage {
   const { incident } = event;
-  const own = listed(members, event, ledger);
+  const own = listed(known.members, event, ledger);
   const resolved = event.type === 'resolved';
   return {
     type: `incident.${event.type}`,
@@ -84,15 +91,39 @@ function messageOf(
       scheduledFor,
       state,
     })),
-    facts: {
-      before: event.before,
-      expectedBy: expectedBy({ job, ledger }, event),
-      lastCompleted: last && keyIn(ledger.versions, last.version, last.scheduledFor),
-      missedRuns: job.definition.missedRuns,
-      exitCode: said?.exitCode ?? null,
-      output: said?.output ?? null,
-      detail: incident.detail,
-    },
+    facts: factsOf({ job, ledger }, event, known, said),
+  };
+}
+
+/** What the database knows besides, for all messages of a transaction. */
+type Known = {
+  readonly members: readonly Member[];
+  readonly completed: readonly LastCompleted[];
+  readonly successes: readonly SuccessfulRun[];
+};
+
+/** Occurrences that are told to have been run too often. */
+const doubled = ({ job, ledger }: OpenJob) =>
+  ledger.events.flatMap(({ incident, first }) =>
+    incident.kind === 'duplicate' && first !== null ? [{ jobId: job.id, scheduledFor: first }] : [],
+  );
+
+function factsOf({ job, ledger }: OpenJob, event: LedgerEvent, known: Known, said: Said | undefined) {
+  const { incident, first, before } = event;
+  const last = known.completed.find(({ jobId }) => jobId === job.id);
+  const isDouble = incident.kind === 'duplicate' && first !== null;
+  const runs = known.successes.filter(({ jobId, scheduledFor }) => jobId === job.id && scheduledFor === first);
+  return {
+    before,
+    expectedBy: expectedBy({ job, ledger }, event),
+    lastCompleted: last ? keyIn(ledger.versions, last.version, last.scheduledFor) : null,
+    lastCompletedState: last?.state ?? null,
+    completions: isDouble ? (ledger.rows.get(first)?.completions ?? null) : null,
+    runs: isDouble ? runs.map(({ endedAt, source }) => ({ endedAt, source })) : null,
+    missedRuns: job.definition.missedRuns,
+    exitCode: said?.exitCode ?? null,
+    output: said?.output ?? null,
+    detail: incident.detail,
   };
 }
 

@@ -51,15 +51,6 @@ export type Telling = {
   readonly lines: number;
 };
 
-/** Facts that not every payload has. */
-type MoreFacts = IncidentMessage['facts'] & {
-  /** How often the first occurrence was completed, and by whom. */
-  readonly completions?: number | null;
-  readonly runs?: readonly { readonly endedAt: Instant | null; readonly source: string | null }[] | null;
-  /** How the newest completed occurrence ended. */
-  readonly lastCompletedState?: string | null;
-};
-
 export const isOpen = ({ last }: IncidentTopic): boolean => last.type !== 'incident.resolved';
 
 /** The time that stands first in the title, with its date; null where there is none. */
@@ -124,7 +115,7 @@ function problemTitle({ type, incident, facts }: IncidentMessage, time: string |
   const isAgain = type === 'incident.reminded';
   const count = isAgain && occurrenceCount > 1 ? ` (${occurrenceCount} so far)` : '';
   const detail = kind === 'schedule_error' && facts.detail ? `: ${plain(facts.detail, 200)}` : '';
-  const { completions = null }: MoreFacts = facts;
+  const { completions } = facts;
   const times = kind === 'duplicate' && completions !== null && completions > 1 ? timesText(completions) : null;
   const says = times === null ? KINDS[kind][isAgain ? 'reminded' : 'opened'] : `${isAgain ? 'again ' : ''}ran ${times}`;
   return `${says}${code}${due}${count}${detail}`;
@@ -160,7 +151,7 @@ const EXPECTED: Readonly<Record<string, string>> = {
 
 function problemFacts(message: IncidentMessage, { zones, now }: Telling, short: Short): readonly Fact[] {
   const { incident, job, occurrences, type } = message;
-  const facts: MoreFacts = message.facts;
+  const { facts } = message;
   const list: Fact[] = [];
   const add = (label: string, text: string): unknown => list.push({ label, text });
   const time = (at: Instant): string => short(timeText(at, job.zone, zones));
@@ -207,7 +198,7 @@ function recoveryTitle({ last, hasProblem }: IncidentTopic, time: string | null,
   const { past, ...phrases } = KINDS[kind];
   const well = how === 'settled' && kind !== 'backlog' ? 'is settled' : phrases[how === 'settled' ? 'later' : how];
   const says = hasProblem ? `${past}, but ${well}` : well;
-  const { lastCompletedState = null }: MoreFacts = last.facts;
+  const { lastCompletedState = null } = last.facts;
   const done = lastCompletedState === null ? 'completed' : stateText(lastCompletedState);
   const later = key === null ? '' : `: ${time} ${done}`;
   const fates = fatesOf(last, key === null && time !== null ? () => time : short, short);

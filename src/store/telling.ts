@@ -26,18 +26,46 @@ export async function membersOf(tx: Tx, incidentIds: readonly number[]): Promise
     where i.id = any(${incidentIds as number[]}::bigint[]) order by i.id, m.scheduled_for`;
 }
 
+export type LastCompleted = {
+  readonly jobId: number;
+  readonly scheduledFor: Instant;
+  readonly version: number;
+  readonly state: 'on_time' | 'late';
+};
+
 /** The newest completed occurrence of each job. */
-export async function lastCompletedOf(
-  tx: Tx,
-  jobIds: readonly number[],
-): Promise<{ jobId: number; scheduledFor: Instant; version: number }[]> {
+export async function lastCompletedOf(tx: Tx, jobIds: readonly number[]): Promise<LastCompleted[]> {
   if (jobIds.length === 0) return [];
-  return tx.sql<{ jobId: number; scheduledFor: Instant; version: number }[]>`
-    select j.id as "jobId", o.scheduled_for as "scheduledFor", o.version
+  return tx.sql<LastCompleted[]>`
+    select j.id as "jobId", o.scheduled_for as "scheduledFor", o.version, o.state
     from unnest(${jobIds as number[]}::bigint[]) j(id)
     cross join lateral (
-      select scheduled_for, version from occurrences w where w.job_id = j.id and w.state in ('on_time', 'late')
+      select scheduled_for, version, state from occurrences w where w.job_id = j.id and w.state in ('on_time', 'late')
       order by w.scheduled_for desc limit 1) o`;
+}
+
+export type SuccessfulRun = {
+  readonly jobId: number;
+  readonly scheduledFor: Instant;
+  readonly endedAt: Instant;
+  readonly source: string | null;
+};
+
+/** The successful runs of these occurrences in the order of their ends, with the address the end came from. */
+export async function successfulRuns(
+  tx: Tx,
+  occurrences: readonly { readonly jobId: number; readonly scheduledFor: Instant }[],
+): Promise<SuccessfulRun[]> {
+  if (occurrences.length === 0) return [];
+  const wanted = occurrences.map(({ jobId: job, scheduledFor }) => ({ job, at: new Date(scheduledFor).toISOString() }));
+  return tx.sql<SuccessfulRun[]>`
+    select r.job_id as "jobId", r.scheduled_for as "scheduledFor", r.ended_at as "endedAt", p.source
+    from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) w(job bigint, at timestamptz)
+    join runs r on r.job_id = w.job and r.scheduled_for = w.at and r.verdict = 'success'
+    left join lateral (
+      select source from pings q where q.job_id = r.job_id and q.run_id = r.id and q.kind = 'success'
+      order by q.id desc limit 1) p on true
+    order by r.ended_at, r.id limit 100`;
 }
 
 /** Opens a schedule_error with its first event, unless one is open. Returns its id, or null. */

@@ -66,6 +66,9 @@ export function incidentEvent(changes: EventChanges = {}): IncidentMessage {
     facts: {
       before: null,
       expectedBy: Date.parse('2026-10-25T01:35:00Z'),
+      lastCompletedState: null,
+      completions: null,
+      runs: null,
       lastCompleted: '2026-10-24T02:30+02:00',
       missedRuns: 'catch_up',
       exitCode: null,

@@ -1,177 +1,9 @@
-import { changeRow, endIncidents, incidentOf, join } from './incident.ts';
-import {
-  actsAt,
-  anchorHeartbeat,
-  firstCheck,
-  isHeartbeat,
-  type Ledger,
-  nextDue,
-  type Row,
-  rowAt,
-  rowTerms,
-  runsOf,
-  type Silence,
-  touching,
-} from './ledger.ts';
-import {
-  deadlineOf,
-  graceMs,
-  isOpen,
-  progressEnd,
-  type Run,
-  runLimit,
-  type State,
-  type Terms,
-  timedLimits,
-} from './occurrence.ts';
+import { coverByLater } from './cover.ts';
+import { endIncidents } from './incident.ts';
+import { coalesceNow, judge } from './judge.ts';
+import { firstCheck, isHeartbeat, type Ledger, nextDue, type Row, rowAt } from './ledger.ts';
+import { isOpen } from './occurrence.ts';
 import type { Instant } from './time.ts';
-
-/** An open occurrence with all that decides about it. */
-type Case = {
-  readonly row: Row;
-  readonly terms: Terms;
-  readonly runs: readonly Run[];
-  readonly deadline: Instant;
-  /** End of the settle time of the blind windows that touch it; null: none does. */
-  readonly held: { readonly until: Instant; readonly window: Silence } | null;
-  /** The next one's due + grace, where the policy is coalesce. */
-  readonly coalesceAt: Instant | null;
-};
-
-/** As of `t`: a blind window that begins at `t` or later is not there yet. */
-function caseOf(ledger: Ledger, row: Row, t: Instant): Case {
-  const terms = rowTerms(ledger, row);
-  const runs = runsOf(ledger, row);
-  const deadline = deadlineOf(terms, runs);
-  const windows = touching(ledger, terms.opensAt, deadline).filter(({ after }) => after < t);
-  const told = incidentOf(ledger, row);
-  const window = (told && told.kind !== 'not_started' ? [] : windows).reduce<Silence | null>(
-    (last, one) => (last && last.until > one.until ? last : one),
-    null,
-  );
-  const held = window && { until: window.until + ledger.settleMs, window };
-  return { row, terms, runs, deadline, held, coalesceAt: coalesceInstant(ledger, row) };
-}
-
-function coalesceInstant(ledger: Ledger, row: Row): Instant | null {
-  if (ledger.settings.missedRuns !== 'coalesce') return null;
-  const next = nextDue(ledger, row.scheduledFor);
-  return next === null ? null : next + graceMs(ledger.settings);
-}
-
-/** In progress, before its limit as that acts. */
-function isWithinLimit(ledger: Ledger, run: Run, terms: Terms, t: Instant): boolean {
-  if (run.endedAt !== null || run.startedAt === null || run.startedAt > t) return false;
-  const limits = [runLimit(run.startedAt, terms), progressEnd(run.startedAt, run, ledger.settings)];
-  return limits.every((limit) => t < actsAt(ledger, limit));
-}
-
-/** State of an open occurrence at `t`: the clock and its runs decide. */
-function openStateAt(ledger: Ledger, { runs, terms, deadline, held }: Case, t: Instant): State {
-  const within = runs.some((run) => isWithinLimit(ledger, run, terms, t));
-  if (within) return 'running';
-  return held === null && t >= actsAt(ledger, deadline) ? 'overdue' : 'expected';
-}
-
-/**
- * Judges one open occurrence as of `t`: every rule whose instant has come, in the order of docs/ledger.md rule 3, and the
- * next instant at which the clock may change it. Idempotent.
- */
-export function judge(ledger: Ledger, row: Row, t: Instant): void {
-  if (isOpen(row.state)) judgeOpen(ledger, row, t);
-  else judgeWanted(ledger, row, t);
-}
-
-function judgeOpen(ledger: Ledger, row: Row, t: Instant): void {
-  const matter = caseOf(ledger, row, t);
-  if (matter.held && t >= actsAt(ledger, Math.max(matter.held.until, matter.deadline))) {
-    settleUnknown(ledger, matter, t);
-    return;
-  }
-  const state = openStateAt(ledger, matter, t);
-  const wanted = state === 'overdue' && wantsOverdue(ledger);
-  if (state !== row.state || wanted !== row.wanted) changeRow(ledger, row, { state, wanted });
-  if (!matter.held) joinTimed(ledger, matter, t);
-  if (settleByClock(ledger, matter, t)) return;
-  const checkAt = nextCheck(ledger, matter, t);
-  if (checkAt !== row.checkAt) changeRow(ledger, row, { checkAt });
-}
-
-const wantsOverdue = (ledger: Ledger): boolean =>
-  ledger.settings.missedRuns === 'catch_up' || ledger.settings.missedRuns === 'coalesce';
-
-/** not_started, overrun, missing, late: the first that applies; an occurrence is in one of them. */
-function joinTimed(ledger: Ledger, { row, terms, runs, deadline }: Case, t: Instant): void {
-  const inOne = incidentOf(ledger, row);
-  const begun = row.startedAt !== null;
-  if (inOne && !(inOne.kind === 'not_started' && begun)) return;
-  if (!begun && terms.startBy !== null && t >= actsAt(ledger, terms.startBy)) join(ledger, row, 'not_started', t);
-  else if (timedLimits(terms, runs).some((limit) => t >= actsAt(ledger, limit))) join(ledger, row, 'overrun', t);
-  else if (t >= actsAt(ledger, deadline)) join(ledger, row, begun ? 'late' : 'missing', t);
-}
-
-const windowEnd = ({ terms, deadline }: Case): Instant => Math.max(terms.usefulUntil, deadline);
-
-/** missed or coalesced, if their instant has come; in a blind window only a later completion settles it. */
-function settleByClock(ledger: Ledger, matter: Case, t: Instant): boolean {
-  const { row, coalesceAt, held } = matter;
-  if (!held && t >= actsAt(ledger, windowEnd(matter))) {
-    changeRow(ledger, row, { state: 'missed', settledAt: t, wanted: false, checkAt: null });
-    return true;
-  }
-  if (row.state === 'running') return false;
-  const covered = ledger.settings.missedRuns === 'coalesce' && row.coveredBy !== null;
-  if (!covered && (held || coalesceAt === null || t < actsAt(ledger, coalesceAt))) return false;
-  coalesceNow(ledger, row, t);
-  return true;
-}
-
-/** A later one covers it. */
-export function coalesceNow(ledger: Ledger, row: Row, at: Instant): void {
-  changeRow(ledger, row, { state: 'coalesced', settledAt: at, wanted: false, checkAt: null });
-}
-
-function settleUnknown(ledger: Ledger, { row, held }: Case, t: Instant): void {
-  changeRow(ledger, row, { state: 'unknown', reason: 'blind_window', settledAt: t, wanted: false, checkAt: null });
-  if (held) ledger.unknown.push({ scheduledFor: row.scheduledFor, at: t, window: held.window });
-  anchorHeartbeat(ledger, t);
-}
-
-function nextCheck(ledger: Ledger, matter: Case, t: Instant): Instant | null {
-  const { terms, runs, deadline, held, coalesceAt } = matter;
-  const checks = held ? [] : [terms.startBy, deadline, windowEnd(matter), coalesceAt];
-  for (const run of runs) {
-    if (run.startedAt === null || run.endedAt !== null) continue;
-    checks.push(runLimit(run.startedAt, terms), progressEnd(run.startedAt, run, ledger.settings));
-  }
-  if (held) checks.push(Math.max(held.until, deadline));
-  const candidates = checks.flatMap((at) => (at === null ? [] : [actsAt(ledger, at)]));
-  const next = Math.min(...candidates.filter((at) => at > t));
-  return Number.isFinite(next) ? next : null;
-}
-
-/** A failed one is wanted until its window ends and, under coalesce, until a later one covers it or its grace ends. */
-function wantedUntil(ledger: Ledger, row: Row): Instant {
-  const { missedRuns } = ledger.settings;
-  if (row.state !== 'failed' || missedRuns === null || missedRuns === 'skip') return Number.NEGATIVE_INFINITY;
-  const usefulUntil = actsAt(ledger, rowTerms(ledger, row).usefulUntil);
-  if (missedRuns === 'catch_up') return usefulUntil;
-  if (row.coveredBy !== null) return Number.NEGATIVE_INFINITY;
-  const coalesceAt = coalesceInstant(ledger, row);
-  return coalesceAt === null ? usefulUntil : Math.min(usefulUntil, actsAt(ledger, coalesceAt));
-}
-
-/** Whether the policy (still) wants one that is overdue or settled, as of `t`. */
-export function judgeWanted(ledger: Ledger, row: Row, t: Instant): void {
-  if (isOpen(row.state)) {
-    changeRow(ledger, row, { wanted: row.state === 'overdue' && wantsOverdue(ledger) });
-    return;
-  }
-  const until = wantedUntil(ledger, row);
-  const wanted = t < until;
-  const checkAt = wanted && Number.isFinite(until) ? until : null;
-  if (wanted !== row.wanted || checkAt !== row.checkAt) changeRow(ledger, row, { wanted, checkAt });
-}
 
 /** The loaded row whose check comes first: by instant, then by due instant. */
 function firstPending(ledger: Ledger): Row | null {
@@ -188,9 +20,7 @@ function firstPending(ledger: Ledger): Row | null {
 /** The next instant at which the clock changes this job; null: none (paused, or nothing to come). */
 export function nextCheckOf(ledger: Ledger): Instant | null {
   if (ledger.pausedAt !== null) return null;
-  const pending = firstPending(ledger)?.checkAt ?? Number.POSITIVE_INFINITY;
-  const fresh = ledger.nextUnrecorded === null ? Number.POSITIVE_INFINITY : firstCheck(ledger, ledger.nextUnrecorded);
-  const next = Math.min(pending, fresh, ledger.loadedUntil);
+  const next = Math.min(nextStep(ledger).at, ledger.loadedUntil);
   return Number.isFinite(next) ? next : null;
 }
 
@@ -200,27 +30,34 @@ export function nextCheckOf(ledger: Ledger): Instant | null {
  */
 export function advance(ledger: Ledger, until: Instant, steps: number): boolean {
   if (ledger.pausedAt !== null) return true;
+  let left = steps;
   let judged: Instant | null = null;
-  for (let left = steps; ; left -= 1) {
-    const row = firstPending(ledger);
-    const pendingAt = row?.checkAt ?? Number.POSITIVE_INFINITY;
+  for (;;) {
+    const { at, row } = nextStep(ledger);
     const due = ledger.nextUnrecorded;
-    const freshAt = due === null ? Number.POSITIVE_INFINITY : firstCheck(ledger, due);
-    const at = Math.min(pendingAt, freshAt);
     // Incidents end when all that is due at one instant is judged; some of it may not be loaded yet.
     if (judged !== null && judged < at && judged < ledger.loadedUntil) {
       settleIncidents(ledger, judged);
       judged = null;
-      left += 1;
       continue;
     }
     if (at > until && ledger.loadedUntil > until) return true;
     if (at > ledger.loadedUntil || left === 0 || (due !== null && due >= ledger.knownUntil)) return false;
-    if (row && (pendingAt < freshAt || (pendingAt === freshAt && row.scheduledFor < (due ?? 0)))) {
-      judge(ledger, row, at);
-    } else if (due !== null) record(ledger, due, at);
+    if (row) judge(ledger, row, at);
+    else if (due !== null) record(ledger, due, at);
     judged = at;
+    left -= 1;
   }
+}
+
+/** The next check: of a row, or (null) of the first instant without one; at one instant the older one first. */
+function nextStep(ledger: Ledger): { readonly at: Instant; readonly row: Row | null } {
+  const row = firstPending(ledger);
+  const due = ledger.nextUnrecorded;
+  const pendingAt = row?.checkAt ?? Number.POSITIVE_INFINITY;
+  const freshAt = due === null ? Number.POSITIVE_INFINITY : firstCheck(ledger, due);
+  const isPending = row && (pendingAt < freshAt || (pendingAt === freshAt && row.scheduledFor < (due ?? 0)));
+  return isPending ? { at: pendingAt, row } : { at: freshAt, row: null };
 }
 
 /** Ends the incidents that are over; what one of them lets go, still open, may belong to another one now. */
@@ -236,7 +73,9 @@ export function settleIncidents(ledger: Ledger, at: Instant): void {
 /** Gives the first instant without a row its row, and moves on. */
 function record(ledger: Ledger, due: Instant, at: Instant): void {
   ledger.nextUnrecorded = isHeartbeat(ledger) ? null : nextDue(ledger, due);
-  const known = ledger.rows.has(due);
+  if (ledger.rows.has(due)) return;
   const row = rowAt(ledger, due, at);
-  if (!known) judge(ledger, row, at);
+  coverByLater(ledger, row);
+  if (row.coveredBy !== null && isOpen(row.state)) coalesceNow(ledger, row, at);
+  else judge(ledger, row, at);
 }

@@ -1,14 +1,14 @@
-import { judge, judgeWanted, settleIncidents } from './advance.ts';
+import { settleIncidents } from './advance.ts';
 import { coverByLater, coverEarlier } from './cover.ts';
 import { changeRow, join, joinDuplicate, noteUnscheduled } from './incident.ts';
+import { isRunning, judge, judgeWanted } from './judge.ts';
 import {
   anchorHeartbeat,
   firstCheck,
   inPause,
   isHeartbeat,
-  isRunning,
   type Ledger,
-  openRow,
+  openBeat,
   type Row,
   rowAt,
   rowTerms,
@@ -61,7 +61,7 @@ export function applyPing(ledger: Ledger, ping: Ping): Applied {
 /** A spooled end may anchor a heartbeat whose deadline has passed by now. */
 function judgeNewBeat(ledger: Ledger, at: Instant): void {
   recordDue(ledger, at, (due) => firstCheck(ledger, due) <= at);
-  const open = openRow(ledger);
+  const open = openBeat(ledger);
   if (open && ledger.pausedAt === null) judge(ledger, open, at);
 }
 
@@ -136,6 +136,7 @@ function begin(ledger: Ledger, ping: Ping, run: Run, row: Row | null): void {
   if (row.startedAt === null || (run.startedAt !== null && run.startedAt < row.startedAt)) {
     changeRow(ledger, row, { startedAt: run.startedAt ?? ping.at });
   }
+  if (isOpen(row.state)) coverByLater(ledger, row);
   rejudge(ledger, row, ping.arrival);
 }
 
@@ -148,8 +149,8 @@ function supersede(ledger: Ledger, by: Run, { arrival }: Ping): void {
       by.supersededAt = Math.min(by.supersededAt ?? run.startedAt, run.startedAt);
       continue;
     }
-    if (run.endedAt !== null || run.supersededAt !== null) continue;
-    run.supersededAt = at;
+    if (run.endedAt !== null) continue;
+    run.supersededAt = Math.min(run.supersededAt ?? at, at);
     ledger.changedRuns.add(run);
     const row = run.scheduledFor === null ? undefined : ledger.rows.get(run.scheduledFor);
     if (row) rejudge(ledger, row, arrival);

@@ -1,16 +1,17 @@
-import { judge, judgeWanted, settleIncidents } from './advance.ts';
+import { settleIncidents } from './advance.ts';
 import { coverByKnown, coverEarlier } from './cover.ts';
 import { changeRow, end, join } from './incident.ts';
+import { judge, judgeWanted } from './judge.ts';
 import {
   anchorHeartbeat,
   byDue,
   currentVersion,
   dueAt,
   firstCheck,
+  isBeat,
   isHeartbeat,
   type Ledger,
   nextDue,
-  openRow,
   type Row,
   rowAt,
   type Version,
@@ -36,20 +37,21 @@ export function applySettings(ledger: Ledger, settings: Settings, at: Instant): 
  * expected closes as skipped, except where the new schedules are due too.
  */
 export function applyVersion(ledger: Ledger, version: Omit<Version, 'startsAfter' | 'endsAt'>, at: Instant): void {
+  skipDue(ledger, at);
   recordDue(ledger, at, (due) => due <= at);
   const old = currentVersion(ledger);
   old.endsAt = at;
   ledger.versions.push({ ...version, startsAfter: at, endsAt: null });
+  const skipped = {
+    state: 'skipped',
+    reason: 'schedule_changed',
+    settledAt: at,
+    wanted: false,
+    checkAt: null,
+  } as const;
   for (const row of byDue(ledger)) {
-    if (row.state !== 'expected' || version.timetable?.previous(row.scheduledFor + 1)?.at === row.scheduledFor)
-      continue;
-    changeRow(ledger, row, {
-      state: 'skipped',
-      reason: 'schedule_changed',
-      settledAt: at,
-      wanted: false,
-      checkAt: null,
-    });
+    const isDueToo = version.timetable?.previous(row.scheduledFor + 1)?.at === row.scheduledFor;
+    if (row.state === 'expected' && !isDueToo) changeRow(ledger, row, skipped);
   }
   ledger.nextUnrecorded = null;
   if (version.periodMs === null) ledger.nextUnrecorded = nextDue(ledger, at);
@@ -74,11 +76,11 @@ export function applyPause(ledger: Ledger, at: Instant): void {
 export function applyResume(ledger: Ledger, at: Instant): void {
   if (ledger.pausedAt === null) return;
   skipDue(ledger, at);
-  if (ledger.settings.missedRuns === 'coalesce') coverByKnown(ledger, at);
   const since = ledger.pausedAt;
   ledger.pauses.push({ after: since, until: at });
   ledger.pausedAt = null;
   ledger.quiet = true;
+  coverByKnown(ledger, at);
   for (const row of byDue(ledger)) if (isOpen(row.state)) catchUp(ledger, row, since, at);
   ledger.quiet = false;
   for (const row of byDue(ledger)) {
@@ -88,11 +90,7 @@ export function applyResume(ledger: Ledger, at: Instant): void {
       if (row.wanted) join(ledger, row, 'failed', at);
     }
   }
-  if (isHeartbeat(ledger)) {
-    const open = openRow(ledger);
-    ledger.nextUnrecorded = null;
-    if (!open) anchorHeartbeat(ledger, at);
-  }
+  anchorHeartbeat(ledger, at);
   settleIncidents(ledger, at);
 }
 
@@ -120,7 +118,7 @@ export function applyDecision(
   const unsaid = { completedAt: null, completedBy: null, wanted: false, checkAt: null };
   changeRow(ledger, row, { state, reason: 'operator', note, settledAt: at, ...unsaid });
   if (state === 'on_time') coverEarlier(ledger, row, at);
-  if (wasOpen) anchorHeartbeat(ledger, at);
+  if (wasOpen && isBeat(ledger, row)) anchorHeartbeat(ledger, at);
   settleIncidents(ledger, at);
   skipRecorded(ledger);
   return true;

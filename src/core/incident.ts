@@ -96,9 +96,7 @@ function tell(
   before: IncidentKind | null,
 ): void {
   const opening = incident.events === 0;
-  if (!opening && !(first !== null && wellBetween(ledger, incident, first))) {
-    return;
-  }
+  if (!opening && !(first !== null && wellBetween(ledger, incident, first))) return;
   incident.events += 1;
   incident.lastTold = first;
   const type = opening ? 'opened' : 'reminded';

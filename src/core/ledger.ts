@@ -1,15 +1,5 @@
 import type { IncidentKind } from './message.ts';
-import {
-  graceMs,
-  inProgress,
-  isOpen,
-  isVerdict,
-  type Run,
-  type Settings,
-  type State,
-  type Terms,
-  termsOf,
-} from './occurrence.ts';
+import { graceMs, isOpen, isVerdict, type Run, type Settings, type State, type Terms, termsOf } from './occurrence.ts';
 import type { Timetable } from './schedule.ts';
 import { floorToSecond, type Instant } from './time.ts';
 import type { Zone } from './zone.ts';
@@ -84,8 +74,10 @@ export type Thread = {
 /**
  * One job in memory, under the lock of its cursor: a working set, not the whole history. The loader promises: every row
  * with a check instant up to `loadedUntil`; for each ping its key's rows, the newest row at or before it and the first one
- * after it; the two newest rows with a verdict; under coalesce every open row; every unended run still in progress and
- * those of the loaded rows.
+ * after it (heartbeats: also around the instant one period later, and the newest of all); the two newest rows with a verdict;
+ * under coalesce and for heartbeats every open row; every unended run still in progress and those of the loaded rows; the
+ * newest run of each ping's thread, also that on the occurrence its key names; for an edit or a resume also every open or
+ * wanted row and, under coalesce, what completed and what failed uncovered.
  */
 export type Ledger = {
   settings: Settings;
@@ -233,7 +225,8 @@ export function rowAt(ledger: Ledger, at: Instant, now: Instant): Row {
   };
   ledger.rows.set(at, row);
   ledger.changed.add(row);
-  if (at <= now && inPause(ledger, at)) Object.assign(row, { state: 'skipped', reason: 'paused', settledAt: at });
+  if (due && at <= now && inPause(ledger, at))
+    Object.assign(row, { state: 'skipped', reason: 'paused', settledAt: at });
   return row;
 }
 
@@ -252,7 +245,7 @@ export function actsAt(ledger: Ledger, check: Instant): Instant {
 
 /** The first check of an occurrence without a row: its start or its completion is due, or a pause skips it. */
 export function firstCheck(ledger: Ledger, due: Instant): Instant {
-  if (inPause(ledger, due)) return due;
+  if (inPause(ledger, due) && !isHeartbeat(ledger)) return due;
   const grace = graceMs(ledger.settings);
   const start = ledger.settings.startWithin === null ? grace : ledger.settings.startWithin * 1000;
   return due + Math.min(grace, start);
@@ -271,20 +264,21 @@ export function newestVerdict(ledger: Ledger): Row | null {
 export const byDue = (ledger: Ledger): Row[] =>
   [...ledger.rows.values()].sort((a, b) => a.scheduledFor - b.scheduledFor);
 
-export const isRunning = (ledger: Ledger, row: Row, t: Instant): boolean =>
-  runsOf(ledger, row).some((run) => inProgress(run, ledger.settings, t));
+/** An occurrence of the heartbeat that the job is; what is left from schedules before it is none. */
+export const isBeat = (ledger: Ledger, row: Row): boolean =>
+  ledger.versions.every((version) => version.number < row.version || version.periodMs !== null);
 
 /** The one open occurrence of a heartbeat that has a row, if any. */
-export function openRow(ledger: Ledger): Row | null {
-  for (const row of ledger.rows.values()) if (isOpen(row.state)) return row;
+export function openBeat(ledger: Ledger): Row | null {
+  for (const row of ledger.rows.values()) if (isOpen(row.state) && isBeat(ledger, row)) return row;
   return null;
 }
 
-/** A heartbeat's anchor: its next occurrence is one period later, on a second that has no row yet. */
+/** A heartbeat's anchor: its next occurrence is one period later, on a second that has no row yet; never an earlier one. */
 export function anchorHeartbeat(ledger: Ledger, at: Instant): void {
   const { periodMs } = currentVersion(ledger);
-  if (periodMs === null || ledger.pausedAt !== null || openRow(ledger)) return;
+  if (periodMs === null || ledger.pausedAt !== null || openBeat(ledger)) return;
   let due = floorToSecond(at) + periodMs;
   while (ledger.rows.has(due)) due += 1000;
-  ledger.nextUnrecorded = due;
+  ledger.nextUnrecorded = Math.max(due, ledger.nextUnrecorded ?? due);
 }

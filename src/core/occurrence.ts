@@ -105,10 +105,9 @@ export function progressEnd(startedAt: Instant, { supersededAt }: Run, { maxRunt
   return Math.min(startedAt + RUN_MEMORY_MS, supersededAt ?? Number.POSITIVE_INFINITY);
 }
 
-/** In progress at `t`. */
+/** In progress at `t`: no end was heard. */
 export function inProgress(run: Run, settings: Settings, t: Instant): boolean {
-  if (run.startedAt === null || run.startedAt > t) return false;
-  if (run.endedAt !== null && run.endedAt <= t) return false;
+  if (run.endedAt !== null || run.startedAt === null || run.startedAt > t) return false;
   return t < progressEnd(run.startedAt, run, settings);
 }
 

@@ -4,16 +4,17 @@ import {
   dueAt,
   followingInstant,
   inPause,
+  isBeat,
   isHeartbeat,
   type Ledger,
   latestInstant,
-  openRow,
+  openBeat,
   type Row,
   rowTerms,
   termsAt,
   versionOf,
 } from './ledger.ts';
-import { inProgress, isCompleted, isFinished, isOpen, RUN_MEMORY_MS, type Run } from './occurrence.ts';
+import { inProgress, isCompleted, isFinished, RUN_MEMORY_MS, type Run } from './occurrence.ts';
 import { floorToSecond, type Instant } from './time.ts';
 
 export type PingKind = 'start' | 'success' | 'fail' | 'log';
@@ -113,7 +114,7 @@ function reorderWindow(ledger: Ledger, ping: Ping, run: Run): number {
 function latestUnnamed(ledger: Ledger, at: Instant, of?: Instant): Run | null {
   let latest: Run | null = null;
   for (const run of ledger.runs) {
-    if (run.rid !== null || run.endedAt !== null || !inProgress(run, ledger.settings, at)) continue;
+    if (run.rid !== null || !inProgress(run, ledger.settings, at)) continue;
     if (of !== undefined && run.scheduledFor !== of) continue;
     if (!latest || (run.startedAt ?? 0) >= (latest.startedAt ?? 0)) latest = run;
   }
@@ -206,8 +207,8 @@ function opensBy(ledger: Ledger, due: Instant, at: Instant): boolean {
 
 /** Whether nothing more is awaited for it at `at`; in a pause it is skipped as soon as it is due. */
 const isFinishedAt = (ledger: Ledger, due: Instant, at: Instant): boolean => {
-  const { state } = ledger.rows.get(due) ?? { state: 'expected' as const };
-  return isFinished(state) || (isOpen(state) && due <= at && inPause(ledger, due));
+  const row = ledger.rows.get(due);
+  return row ? isFinished(row.state) : due <= at && inPause(ledger, due);
 };
 
 function isOver(ledger: Ledger, c: Instant | null, at: Instant): boolean {
@@ -227,13 +228,19 @@ function matchHeartbeat(ledger: Ledger, ping: Ping): Match {
   const run = heartbeatRun(ledger, ping);
   const rule = run ? (ping.rid === null ? 'running' : 'rid') : 'current';
   const isEnd = ping.kind === 'success' || ping.kind === 'fail';
-  if (run && !isEnd) return { rule, scheduledFor: run.scheduledFor, run };
-  const open = openRow(ledger)?.scheduledFor ?? ledger.nextUnrecorded;
+  if (run && (!isEnd || isFromBefore(ledger, run))) return { rule, scheduledFor: run.scheduledFor, run };
+  const open = openBeat(ledger)?.scheduledFor ?? ledger.nextUnrecorded;
   if (open !== null && !(isEnd && isOfAnEarlier(ledger, ping.at, open))) return { rule, scheduledFor: open, run };
   const earlier = openThen(ledger, ping.at, open);
   return earlier
     ? { rule: 'again', scheduledFor: earlier.scheduledFor, run }
     : { rule: 'off_schedule', scheduledFor: null, run };
+}
+
+/** Begun under an occurrence of the schedules that the job had before it was a heartbeat: it ends that one. */
+function isFromBefore(ledger: Ledger, { scheduledFor }: Run): boolean {
+  const row = scheduledFor === null ? undefined : ledger.rows.get(scheduledFor);
+  return row !== undefined && !isBeat(ledger, row);
 }
 
 /** Before the second of the anchor, or in it where that is the second in which the one before was settled. */
@@ -256,15 +263,11 @@ function heartbeatRun(ledger: Ledger, ping: Ping): Run | null {
 /** The occurrence of a heartbeat that was open at `at`: the last one anchored before its second, else in it. */
 function openThen(ledger: Ledger, at: Instant, open: Instant | null): Row | null {
   const second = floorToSecond(at);
-  let then: Row | null = null;
-  let inSecond: Row | null = null;
-  for (const row of ledger.rows.values()) {
-    if (row.scheduledFor === open || versionOf(ledger, row.version).periodMs === null) continue;
-    const anchor = anchorOf(ledger, row.scheduledFor);
-    if (anchor === second) inSecond = row;
-    if (anchor < second && (!then || anchor > anchorOf(ledger, then.scheduledFor))) then = row;
-  }
-  return then ?? inSecond;
+  const beats = [...ledger.rows.values()].filter((row) => row.scheduledFor !== open && isBeat(ledger, row));
+  const anchored = beats.map((row) => ({ row, anchor: anchorOf(ledger, row.scheduledFor) }));
+  anchored.sort((a, b) => a.anchor - b.anchor || a.row.scheduledFor - b.row.scheduledFor);
+  const before = anchored.findLast(({ anchor }) => anchor < second);
+  return (before ?? anchored.find(({ anchor }) => anchor === second))?.row ?? null;
 }
 
 function anchorOf(ledger: Ledger, due: Instant): Instant {

@@ -1,5 +1,5 @@
 import { changeRow } from './incident.ts';
-import { byDue, isHeartbeat, type Ledger, nextDue, rowAt } from './ledger.ts';
+import { byDue, isBeat, isHeartbeat, type Ledger, nextDue, rowAt } from './ledger.ts';
 import { isOpen } from './occurrence.ts';
 import type { Instant } from './time.ts';
 
@@ -22,10 +22,10 @@ export function skipRecorded(ledger: Ledger): void {
 /** What became due while the job is paused is skipped as of then; a heartbeat's running one lives on. */
 export function skipDue(ledger: Ledger, at: Instant): void {
   const since = ledger.pausedAt;
-  if (since === null || isHeartbeat(ledger)) return;
+  if (since === null) return;
   for (const row of byDue(ledger)) {
     const { scheduledFor: settledAt } = row;
-    if (!isOpen(row.state) || settledAt <= since || settledAt > at) continue;
+    if (!isOpen(row.state) || isBeat(ledger, row) || settledAt <= since || settledAt > at) continue;
     changeRow(ledger, row, { state: 'skipped', reason: 'paused', settledAt, wanted: false, checkAt: null });
   }
 }

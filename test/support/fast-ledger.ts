@@ -29,6 +29,26 @@ export function fastLedger(history: History, zones: Zones, ticks: readonly Insta
   return job.view(history.until);
 }
 
+/** What there is to see before the first input, after the clock has come to each input, and after the input itself. */
+export function fastSteps(
+  history: History,
+  zones: Zones,
+): { readonly by: Input | 'clock'; readonly view: LedgerView }[] {
+  const found = zones.get(history.zone);
+  if (!found.ok) throw new Error(found.reason);
+  const job = new FastJob(history, found.value);
+  const steps: { by: Input | 'clock'; view: LedgerView }[] = [];
+  for (const input of history.inputs) {
+    job.tick(input.at);
+    steps.push({ by: 'clock', view: job.view(input.at) });
+    job.apply(input);
+    steps.push({ by: input, view: job.view(input.at) });
+  }
+  job.tick(history.until);
+  steps.push({ by: 'clock', view: job.view(history.until) });
+  return steps;
+}
+
 class FastJob {
   private readonly ledger: Ledger;
   private readonly incidents = new Set<Incident>();
@@ -177,7 +197,7 @@ class FastJob {
       });
     }
     occurrences.sort((a, b) => a.scheduledFor - b.scheduledFor);
-    return { occurrences, pings: this.pings, incidents: this.incidentViews(), status: jobStatus(ledger) };
+    return { occurrences, pings: [...this.pings], incidents: this.incidentViews(), status: jobStatus(ledger) };
   }
 
   private incidentViews(): LedgerView['incidents'] {

@@ -43,8 +43,8 @@ type Occurrence = {
   settledAt: Instant | null;
   completedBy: Run | null;
   completedAt: Instant | null;
-  /** The instant of its completion, by a run or by a person; null while not completed. */
-  doneAt: Instant | null;
+  /** The instant of its completion, by a run or by a person, and when that was heard; null while not completed. */
+  done: { readonly at: Instant; readonly heard: Instant } | null;
   coveredBy: Instant | null;
   duplicateTold: boolean;
   /** While the job is paused: what it was when the pause began, or has become by a start since. */
@@ -167,7 +167,10 @@ class SlowLedger {
 
   /** The rules of one occurrence as of now, in the order of R3. */
   #judge(o: Occurrence): void {
-    if (o.state === 'open' && this.#isTouched(o)) {
+    const isCoalescing = this.#settings.missedRuns === 'coalesce';
+    if (o.state === 'open' && !o.recorded && isCoalescing && o.coveredBy !== null) {
+      this.#settle(o, 'coalesced');
+    } else if (o.state === 'open' && this.#isTouched(o)) {
       if (this.#now >= this.#heardBy(Math.max(this.#deadline(o), this.#blindSettleEnd(o))))
         this.#settle(o, 'unknown', 'blind_window');
     } else if (o.state === 'open') {
@@ -178,7 +181,7 @@ class SlowLedger {
       const missedAt = this.#missedAt(o);
       if (missedAt !== null && this.#isPast(missedAt)) this.#settle(o, 'missed');
     }
-    if (o.state === 'open' && this.#settings.missedRuns === 'coalesce' && !this.#isRunning(o)) {
+    if (o.state === 'open' && isCoalescing && !this.#isRunning(o)) {
       const at = this.#coalesceAt(o);
       const nextGraceEnded = at !== null && this.#isPast(at) && !this.#isTouched(o);
       if (nextGraceEnded || o.coveredBy !== null) this.#settle(o, 'coalesced');
@@ -187,11 +190,30 @@ class SlowLedger {
 
   /** R23: `covered_by` is the first later completion; once covered stays covered. */
   #cover(o: Occurrence): void {
-    const yields = ['open', 'failed', 'missed', 'unknown'].includes(o.state) && this.#settings.missedRuns === 'coalesce';
+    const yields =
+      ['open', 'failed', 'missed', 'unknown'].includes(o.state) && this.#settings.missedRuns === 'coalesce';
     if (o.coveredBy !== null || !(yields || o.state === 'coalesced')) return;
-    const later = this.#occurrences.filter(({ due, doneAt }) => due > o.due && doneAt !== null);
-    later.sort((a, b) => (a.doneAt ?? 0) - (b.doneAt ?? 0));
+    const later = this.#occurrences.filter(({ due, done }) => {
+      if (due <= o.due || done === null) return false;
+      return o.recorded || done.heard >= o.due || this.#now >= this.#firstCheck(o);
+    });
+    later.sort((a, b) => (a.done?.at ?? 0) - (b.done?.at ?? 0));
     o.coveredBy = later[0]?.due ?? null;
+  }
+
+  /** Where the policy or a pause changes, what is covered already and not running comes first: nobody is called about it. */
+  #coverFirst(idle: readonly Occurrence[]): void {
+    if (this.#settings.missedRuns !== 'coalesce') return;
+    for (const o of idle) {
+      const isCompletedLater = this.#occurrences.some(({ due, done }) => due > o.due && done !== null);
+      if (o.due <= this.#now && isCompletedLater) o.recorded = true;
+      this.#cover(o);
+      if (o.state === 'open' && o.coveredBy !== null) this.#settle(o, 'coalesced');
+    }
+  }
+
+  #idle(): Occurrence[] {
+    return this.#occurrences.filter((o) => o.state === 'open' && this.#stateOf(o) !== 'running');
   }
 
   /** R27: a check instant inside a short gap between beats acts 60 s after its end. */
@@ -230,7 +252,7 @@ class SlowLedger {
     const known = this.#occurrences.find(({ due }) => due === at);
     if (known) return known;
     const blank = { recorded: false, state: 'open', reason: null, settledAt: null, completedBy: null } as const;
-    const rest = { completedAt: null, doneAt: null, coveredBy: null, duplicateTold: false, frozen: null } as const;
+    const rest = { completedAt: null, done: null, coveredBy: null, duplicateTold: false, frozen: null } as const;
     const occurrence: Occurrence = { due: at, standsFor, version, ...blank, ...rest };
     this.#occurrences.push(occurrence);
     this.#occurrences.sort((a, b) => a.due - b.due);
@@ -286,6 +308,11 @@ class SlowLedger {
 
   #startBy({ due }: Occurrence): Instant | null {
     return this.#settings.startWithin === null ? null : due + this.#settings.startWithin * SECOND;
+  }
+
+  /** From then on it has a row, whatever else. */
+  #firstCheck(o: Occurrence): Instant {
+    return Math.min(this.#startBy(o) ?? this.#graceEnd(o), this.#graceEnd(o));
   }
 
   #graceEnd({ due }: Occurrence): Instant {
@@ -390,7 +417,7 @@ class SlowLedger {
     o.state = state;
     o.reason = reason;
     o.recorded = true;
-    o.doneAt = COMPLETED.includes(state) ? at : null;
+    o.done = COMPLETED.includes(state) ? { at, heard: this.#now } : null;
     if (o === this.#beat) this.#anchorBeat(at);
   }
 
@@ -398,8 +425,15 @@ class SlowLedger {
     const before = this.#successes(o);
     run.ends.push(end);
     if (lastEnd(run) !== end) return;
+    const isEndedFromBefore = o.state === 'open' && o !== this.#beat;
     if (end.ok) this.#applySuccess(o, run, end.at);
     else this.#applyFailure(o, run, end.at);
+    // A run from before the job was a heartbeat is a sign of life too.
+    const beat = isEndedFromBefore && o.state !== 'open' ? this.#beat : null;
+    if (beat && !beat.recorded && this.#now < this.#firstCheck(beat) && floorToSecond(end.at) > this.#anchor) {
+      this.#remove((other) => other === beat);
+      this.#anchorBeat(end.at);
+    }
     const isExcess = this.#successes(o) > Math.max(before, o.standsFor);
     const isTold = this.#settings.duplicates === 'record' || o.duplicateTold || this.#period() !== null;
     if (!isExcess || isTold || this.#wasPaused(end.at) || this.#wasBlind(end.at)) return;
@@ -478,6 +512,10 @@ class SlowLedger {
 
   #acceptPing(ping: PingInput): void {
     const at = ping.ownAt ?? ping.at;
+    if (ping.occ !== null && !parseKey(ping.occ).ok) {
+      this.#heard.push({ input: ping, by: 'unmatched', due: null, run: null });
+      return;
+    }
     const earlier = this.#heard.findLast(
       ({ input, by }) => by !== 'retry' && by !== 'unmatched' && sameThread(input, ping),
     );
@@ -624,12 +662,21 @@ class SlowLedger {
     this.#beat = this.#add({ at: this.#anchor + period, standsFor: 1 }, version);
   }
 
+  /** An occurrence of the heartbeat that the job is; what is left from schedules before it is none. */
+  #isBeat(o: Occurrence): boolean {
+    return this.#versions.slice(this.#versions.indexOf(o.version)).every(({ period }) => period !== null);
+  }
+
   #matchHeartbeat(ping: PingInput, at: Instant): Matched {
     const isEnd = ping.kind === 'success' || ping.kind === 'fail';
     const known = this.#knownRun(ping, at, () => true);
     const isStartOfEnded = ping.kind === 'start' && known?.start === null && known.lateStart === null;
     const run = known && (known.ends.length === 0 || isStartOfEnded) ? known : null;
-    if (run && !isEnd) return { by: run.rid === null ? 'running' : 'rid', occurrence: run.occurrence, run };
+    // A run begun before the job was a heartbeat ends its own occurrence.
+    const isFromBefore = run?.occurrence && !this.#isBeat(run.occurrence);
+    if (run && (!isEnd || isFromBefore)) {
+      return { by: run.rid === null ? 'running' : 'rid', occurrence: run.occurrence, run };
+    }
 
     const earlier = this.#openThen(at);
     const [second, settled] = [floorToSecond(at), earlier?.settledAt ?? null];
@@ -642,9 +689,8 @@ class SlowLedger {
 
   /** The heartbeat occurrence that was open at `at`: the last one anchored before its second, else in it. */
   #openThen(at: Instant): Occurrence | null {
-    const anchored = this.#occurrences.flatMap((o) =>
-      o === this.#beat || o.version.period === null ? [] : [{ o, anchor: o.due - o.version.period }],
-    );
+    const beats = this.#occurrences.filter((o) => o !== this.#beat && this.#isBeat(o));
+    const anchored = beats.map((o) => ({ o, anchor: o.due - (o.version.period ?? 0) }));
     anchored.sort((a, b) => a.anchor - b.anchor);
     const before = anchored.findLast(({ anchor }) => anchor < floorToSecond(at));
     return (before ?? anchored.find(({ anchor }) => anchor === floorToSecond(at)))?.o ?? null;
@@ -655,14 +701,10 @@ class SlowLedger {
   #edit(settings: HistorySettings): void {
     const isNewVersion = JSON.stringify(settings.schedules) !== JSON.stringify(this.#settings.schedules);
     const expected = this.#occurrences.filter((o) => this.#stateOf(o) === 'expected');
-    const idle = this.#occurrences.filter((o) => o.state === 'open' && this.#stateOf(o) !== 'running');
+    const idle = this.#idle();
     this.#settings = settings;
     if (isNewVersion) this.#beginVersion(this.#now, expected);
-    // First what is covered already: nobody is called about it.
-    for (const o of this.#paused() || settings.missedRuns !== 'coalesce' ? [] : idle) {
-      this.#cover(o);
-      if (o.state === 'open' && o.coveredBy !== null) this.#settle(o, 'coalesced');
-    }
+    if (!this.#paused()) this.#coverFirst(idle);
   }
 
   #pause(): void {
@@ -687,6 +729,7 @@ class SlowLedger {
     const pause = this.#pauses.at(-1);
     if (!pause || !this.#paused()) return;
     const at = this.#now;
+    this.#coverFirst(this.#idle());
     this.#replaying = true;
     this.#now = pause.from;
     this.#judgeAll();
@@ -774,9 +817,9 @@ class SlowLedger {
   }
 
   #offSchedule(at: Instant): void {
-    if (this.#paused()) return;
+    if (this.#paused() || this.#settings.unscheduled !== 'alert') return;
     const find = () => this.#incidents.find(({ kind, resolvedAt }) => kind === 'unscheduled' && resolvedAt === null);
-    if (!find() && this.#settings.unscheduled === 'alert') this.#open('unscheduled', null, null);
+    if (!find()) this.#open('unscheduled', null, null);
     const incident = find();
     if (incident) incident.lastRunAt = Math.max(incident.lastRunAt, at);
   }

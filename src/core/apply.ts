@@ -184,8 +184,10 @@ function succeed(ledger: Ledger, ping: Ping, run: Run, row: Row, isNew: boolean)
     const state = endOf(ping.at, run.startedAt, rowTerms(ledger, row));
     complete(ledger, row, run, state, ping);
   }
-  if (isNew && row.completions > row.standsFor && callsDuplicate(ledger, ping))
-    joinDuplicate(ledger, row, ping.arrival);
+  if (!isNew || row.completions <= row.standsFor || !callsDuplicate(ledger, ping)) return;
+  joinDuplicate(ledger, row, ping.arrival);
+  // Whether a later one, completed early, ran just once is known only when its grace is over.
+  for (const one of ledger.rows.values()) if (isCompleted(one.state)) judgeWanted(ledger, one, ping.arrival);
 }
 
 function complete(ledger: Ledger, row: Row, run: Run, state: 'on_time' | 'late' | 'expired', ping: Ping): void {
@@ -201,6 +203,7 @@ function complete(ledger: Ledger, row: Row, run: Run, state: 'on_time' | 'late' 
     checkAt: null,
   });
   if (state === 'expired') join(ledger, row, 'expired', ping.arrival);
+  judgeWanted(ledger, row, ping.arrival);
   coverEarlier(ledger, row, ping.arrival);
   if (wasOpen) anchorHeartbeat(ledger, ping.at);
 }

@@ -1,7 +1,7 @@
 import { settleIncidents } from './advance.ts';
 import { coverByKnown, coverEarlier } from './cover.ts';
 import { changeRow, end, join } from './incident.ts';
-import { judge, judgeWanted } from './judge.ts';
+import { isStillWanted, judge, judgeWanted } from './judge.ts';
 import {
   anchorHeartbeat,
   byDue,
@@ -22,13 +22,18 @@ import type { Instant } from './time.ts';
 
 /** Other deadlines and another policy, from `at` on; what is settled stays. The job has been advanced to `at`. */
 export function applySettings(ledger: Ledger, settings: Settings, at: Instant): void {
+  const given = byDue(ledger).filter((row) => row.state === 'failed' && !isStillWanted(ledger, row, at));
   ledger.settings = settings;
   const isPaused = ledger.pausedAt !== null;
   // A check that the edit moved into the past acts now.
   if (!isPaused) recordDue(ledger, at, (due) => firstCheck(ledger, due) <= at);
   // First what is covered already: nobody is called about it.
   coverByKnown(ledger, at);
-  for (const row of byDue(ledger)) (isPaused ? judgeWanted : judge)(ledger, row, at);
+  for (const row of byDue(ledger)) {
+    // What is settled may stop being wanted, but an edit makes no debts of it.
+    if (given.includes(row)) changeRow(ledger, row, { wanted: false, checkAt: null });
+    else (isPaused ? judgeWanted : judge)(ledger, row, at);
+  }
   settleIncidents(ledger, at);
 }
 
@@ -85,7 +90,7 @@ export function applyResume(ledger: Ledger, at: Instant): void {
   ledger.quiet = false;
   for (const row of byDue(ledger)) {
     if (isOpen(row.state)) judge(ledger, row, at);
-    else if (row.state === 'failed') {
+    else if (row.state === 'failed' && row.wanted) {
       judgeWanted(ledger, row, at);
       if (row.wanted) join(ledger, row, 'failed', at);
     }
@@ -117,6 +122,7 @@ export function applyDecision(
   const { note, state } = decision;
   const unsaid = { completedAt: null, completedBy: null, wanted: false, checkAt: null };
   changeRow(ledger, row, { state, reason: 'operator', note, settledAt: at, ...unsaid });
+  judgeWanted(ledger, row, at);
   if (state === 'on_time') coverEarlier(ledger, row, at);
   if (wasOpen && isBeat(ledger, row)) anchorHeartbeat(ledger, at);
   settleIncidents(ledger, at);

@@ -1,4 +1,4 @@
-import { type Incident, type Ledger, newestVerdict, type Row } from './ledger.ts';
+import { type Incident, type Ledger, newestVerdict, type Row, rowTerms } from './ledger.ts';
 import type { IncidentKind } from './message.ts';
 import { endedWell, isOpen } from './occurrence.ts';
 import type { Instant } from './time.ts';
@@ -48,6 +48,7 @@ export function joinDuplicate(ledger: Ledger, row: Row, at: Instant): void {
   if (row.doubled) return;
   changeRow(ledger, row, { doubled: true });
   const incident = ledger.incidents.get('duplicate') ?? open(ledger, 'duplicate', at);
+  incident.lastRunAt = Math.max(incident.lastRunAt ?? row.scheduledFor, row.scheduledFor);
   addMember(ledger, incident, row);
   tell(ledger, incident, row.scheduledFor, at, null);
 }
@@ -142,17 +143,23 @@ export function end(ledger: Ledger, incident: Incident, at: Instant, silent: boo
 export function endIncidents(ledger: Ledger, at: Instant): Incident[] {
   if (ledger.incidents.size === 0 || ledger.quiet) return [];
   const newest = newestVerdict(ledger);
+  const newestOver = newestVerdict(ledger, (row) => rowTerms(ledger, row).graceEnd <= at);
   const ended: Incident[] = [];
   for (const incident of [...ledger.incidents.values()]) {
     if (incident.kind === 'schedule_error' || incident.troubledCount > 0) continue;
-    if (!isOver(incident, newest)) continue;
+    const isOver = incident.kind === 'duplicate' ? isOnceAgain(incident, newestOver) : isWell(incident, newest);
+    if (!isOver) continue;
     end(ledger, incident, at, false);
     ended.push(incident);
   }
   return ended;
 }
 
-function isOver(incident: Incident, newest: Row | null): boolean {
+/** A later one whose grace is over, so that nothing more of it is awaited, ran just once. */
+const isOnceAgain = ({ lastRunAt }: Incident, newestOver: Row | null): boolean =>
+  newestOver !== null && newestOver.scheduledFor > (lastRunAt ?? 0) && endedWellFor(newestOver, 'duplicate');
+
+function isWell(incident: Incident, newest: Row | null): boolean {
   if (incident.kind === 'unscheduled') {
     return newest !== null && newest.scheduledFor > (incident.lastRunAt ?? 0) && endedWell(newest.state);
   }

@@ -14,6 +14,7 @@ import {
 import {
   deadlineOf,
   graceMs,
+  isCompleted,
   isOpen,
   progressEnd,
   type Run,
@@ -164,6 +165,17 @@ function wantedUntil(ledger: Ledger, row: Row): Instant {
   return coalesceAt === null ? usefulUntil : Math.min(usefulUntil, actsAt(ledger, coalesceAt));
 }
 
+/** Whether a failed one is wanted at `t`; a paused job's row says how it was when the pause began. */
+export const isStillWanted = (ledger: Ledger, row: Row, t: Instant): boolean =>
+  row.wanted && t < wantedUntil(ledger, row);
+
+/** While a duplicate is open: when it is known whether a completed one ran just once (its grace is over). */
+function onceKnownAt(ledger: Ledger, row: Row, t: Instant): Instant | null {
+  if (!ledger.incidents.has('duplicate') || !isCompleted(row.state)) return null;
+  const { graceEnd } = rowTerms(ledger, row);
+  return graceEnd > t ? graceEnd : null;
+}
+
 /** Whether the policy (still) wants one that is overdue or settled, as of `t`. */
 export function judgeWanted(ledger: Ledger, row: Row, t: Instant): void {
   if (isOpen(row.state)) {
@@ -172,6 +184,6 @@ export function judgeWanted(ledger: Ledger, row: Row, t: Instant): void {
   }
   const until = wantedUntil(ledger, row);
   const wanted = t < until;
-  const checkAt = wanted && Number.isFinite(until) ? until : null;
+  const checkAt = wanted && Number.isFinite(until) ? until : onceKnownAt(ledger, row, t);
   if (wanted !== row.wanted || checkAt !== row.checkAt) changeRow(ledger, row, { wanted, checkAt });
 }

@@ -46,6 +46,7 @@ export type Incident = {
   silent: boolean;
   events: number;
   lastTold: Instant | null;
+  /** `unscheduled`: the last off-schedule run; `duplicate`: the newest occurrence in it. */
   lastRunAt: Instant | null;
   occurrenceCount: number;
   troubledCount: number;
@@ -251,11 +252,12 @@ export function firstCheck(ledger: Ledger, due: Instant): Instant {
   return due + Math.min(grace, start);
 }
 
-/** The newest row with a verdict, by due instant. */
-export function newestVerdict(ledger: Ledger): Row | null {
+/** The newest row with a verdict (of those that `has` takes), by due instant. */
+export function newestVerdict(ledger: Ledger, has: (row: Row) => boolean = () => true): Row | null {
   let newest: Row | null = null;
   for (const row of ledger.rows.values()) {
-    if (isVerdict(row.state) && (!newest || row.scheduledFor > newest.scheduledFor)) newest = row;
+    if (!isVerdict(row.state) || (newest && row.scheduledFor < newest.scheduledFor)) continue;
+    if (has(row)) newest = row;
   }
   return newest;
 }

@@ -76,7 +76,16 @@ function retryOf(ledger: Ledger, ping: Ping): Match | null {
   // A constant run id is no retry of an earlier occurrence's run, unless it comes as soon as a retry does.
   const isOld = ping.rid !== null && last.run !== null && isOutlived(ledger, last.run, ping);
   if (ping.arrival - last.receivedAt >= (isOld ? UNNAMED_RETRY_MS : retryWindow(ledger, ping))) return null;
+  // Nor is an unnamed one: a long run ended just now may be followed by the quick run of the next occurrence.
+  if (ping.rid === null && isDueSince(ledger, ping, last.scheduledFor ?? last.receivedAt)) return null;
   return { rule: 'retry', scheduledFor: last.scheduledFor, run: last.run };
+}
+
+/** A later instant has become due, and the ping says no more than that something ran. */
+function isDueSince(ledger: Ledger, ping: Ping, since: Instant): boolean {
+  if (ping.ownAt !== null || ping.key !== null) return false;
+  const latest = latestInstant(ledger, ping.at);
+  return latest !== null && latest > since;
 }
 
 /** Named: 24 h. Unnamed: 2 minutes and half the gap between the neighbouring due instants; heartbeats have none. */

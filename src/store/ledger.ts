@@ -60,7 +60,7 @@ export type Wish = {
   readonly open: boolean;
   /** Every open and every wanted row (edit, pause, resume). */
   readonly all: boolean;
-  /** Completed ones later than the oldest open one, the first 1,000 (edit to coalesce). */
+  /** Completed ones later than the oldest that they may cover, the first 1,000 (edit to coalesce). */
   readonly completed: boolean;
   /** Rows from here on exist as evidence, ahead of the clock; null: none can. */
   readonly aheadFrom: Instant | null;
@@ -243,7 +243,8 @@ async function wishedRows(tx: Tx, wishes: readonly Wish[]): Promise<StoredRow[]>
           select * from occurrences d where d.job_id = j.id and d.state in ('on_time', 'late', 'expired')
             and d.scheduled_for > (
               select min(w.scheduled_for) from occurrences w where w.job_id = j.id
-                and (w.state in ('expected', 'running', 'overdue') or w.wanted))
+                and (w.state in ('expected', 'running', 'overdue') or w.wanted
+                  or (w.covered_by is null and w.state in ('coalesced', 'failed', 'missed', 'unknown'))))
           order by d.scheduled_for limit 1000) o`,
   ];
   return (await Promise.all(parts.filter((part) => part !== false))).flat();
@@ -307,8 +308,17 @@ async function readSilences(tx: Tx): Promise<Silence[]> {
 async function readOwnRuns(tx: Tx, wishes: readonly Wish[]): Promise<StoredRun[]> {
   const recent = wishes.map(({ jobId, runsSince }) => ({ job: jobId, since: iso(runsSince) }));
   const threads = wishes.flatMap((wish) => wish.threads.map((thread) => ({ job: wish.jobId, thread })));
+  const keyed = wishes.flatMap((wish) =>
+    wish.named.flatMap((at) => wish.threads.map((thread) => ({ job: wish.jobId, thread, at: iso(at) }))),
+  );
   const { sql } = tx;
   const parts = [
+    keyed.length > 0 &&
+      sql<StoredRun[]>`
+        select ${runColumns(tx)} from jsonb_to_recordset(${JSON.stringify(keyed)}::jsonb) t(job bigint, thread text, at timestamptz)
+        cross join lateral (
+          select * from runs q where q.job_id = t.job and q.scheduled_for = t.at and q.thread = t.thread
+          order by q.id desc limit 1) r`,
     sql<StoredRun[]>`
       select ${runColumns(tx)} from jsonb_to_recordset(${JSON.stringify(recent)}::jsonb) w(job bigint, since timestamptz)
       join runs r on r.job_id = w.job and r.ended_at is null and r.started_at > w.since`,

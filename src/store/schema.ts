@@ -235,7 +235,7 @@ export const incidents = pgTable(
     silent: boolean('silent').notNull().default(false),
     events: integer('events').notNull(),
     lastTold: instant('last_told'),
-    /** Instant of the last off-schedule run (unscheduled only). */
+    /** `unscheduled`: the last off-schedule run; `duplicate`: the newest occurrence in it. */
     lastRunAt: instant('last_run_at'),
     occurrenceCount: integer('occurrence_count').notNull(),
     troubledCount: integer('troubled_count').notNull(),

@@ -39,6 +39,8 @@ type Occurrence = {
   recorded: boolean;
   state: 'open' | Settled;
   reason: string | null;
+  /** Failed, and not wanted under settings that an edit replaced. */
+  isGivenUp: boolean;
   /** The instant at which it was settled, last. */
   settledAt: Instant | null;
   completedBy: Run | null;
@@ -140,6 +142,7 @@ class SlowLedger {
     const list: (Instant | null)[] = inputs.map(({ at }) => at);
     for (const { until } of windows) list.push(until, until + 60 * SECOND, until + settleSeconds * SECOND);
     for (const occurrence of this.#occurrences) {
+      if (occurrence.state !== 'open') list.push(this.#graceEnd(occurrence));
       if (occurrence.state !== 'open' && occurrence.state !== 'failed') continue;
       list.push(occurrence.due, this.#startBy(occurrence), this.#graceEnd(occurrence), this.#deadline(occurrence));
       list.push(this.#windowEnd(occurrence), this.#missedAt(occurrence), this.#coalesceAt(occurrence));
@@ -252,7 +255,14 @@ class SlowLedger {
     const known = this.#occurrences.find(({ due }) => due === at);
     if (known) return known;
     const blank = { recorded: false, state: 'open', reason: null, settledAt: null, completedBy: null } as const;
-    const rest = { completedAt: null, done: null, coveredBy: null, duplicateTold: false, frozen: null } as const;
+    const rest = {
+      completedAt: null,
+      done: null,
+      coveredBy: null,
+      duplicateTold: false,
+      frozen: null,
+      isGivenUp: false,
+    } as const;
     const occurrence: Occurrence = { due: at, standsFor, version, ...blank, ...rest };
     this.#occurrences.push(occurrence);
     this.#occurrences.sort((a, b) => a.due - b.due);
@@ -464,6 +474,7 @@ class SlowLedger {
       o.completedBy = null;
       o.completedAt = null;
     }
+    o.isGivenUp = false;
     this.#settle(o, 'failed', null, at);
     this.#join('failed', o);
   }
@@ -476,7 +487,7 @@ class SlowLedger {
     const { missedRuns } = this.#settings;
     if (missedRuns === null || missedRuns === 'skip') return false;
     if (o.state === 'open') return this.#stateOf(o) === 'overdue';
-    if (o.state !== 'failed') return false;
+    if (o.state !== 'failed' || o.isGivenUp) return false;
     const windowEnd = this.#windowEnd(o);
     if (windowEnd !== null && this.#isPast(windowEnd)) return false;
     if (missedRuns === 'catch_up') return true;
@@ -560,7 +571,7 @@ class SlowLedger {
     return run;
   }
 
-  #isRetry(ping: PingInput, { input, run }: Heard): boolean {
+  #isRetry(ping: PingInput, { input, run, due }: Heard): boolean {
     const isSame =
       input.kind === ping.kind &&
       input.exitCode === ping.exitCode &&
@@ -568,7 +579,12 @@ class SlowLedger {
       input.ownAt === ping.ownAt;
     const age = ping.at - input.at;
     if (!isSame || age >= DAY) return false;
-    if (ping.rid === null) return input.body === ping.body && this.#period() === null && this.#isSameMoment(ping, age);
+    if (ping.rid === null) {
+      if (input.body !== ping.body || this.#period() !== null || !this.#isSameMoment(ping, age)) return false;
+      // A later instant has become due: the next run may have been quick (R16).
+      const current = this.#current(ping.ownAt ?? ping.at);
+      return ping.occ !== null || ping.ownAt !== null || !current || current.due <= (due ?? input.at);
+    }
     // A constant run id is no retry of yesterday's run (R17), unless it comes within 2 minutes.
     return run === null || !this.#isOutlived(run, ping) || age < 120 * SECOND;
   }
@@ -699,10 +715,13 @@ class SlowLedger {
   // ---- Edits, pause, person (R28 to R30) ----------------------------------------------------------------------------
 
   #edit(settings: HistorySettings): void {
+    const unwanted = this.#occurrences.filter((o) => o.state === 'failed' && !this.#isWanted(o));
     const isNewVersion = JSON.stringify(settings.schedules) !== JSON.stringify(this.#settings.schedules);
     const expected = this.#occurrences.filter((o) => this.#stateOf(o) === 'expected');
     const idle = this.#idle();
     this.#settings = settings;
+    // What is settled may stop being wanted, but an edit makes no debts of it (R28).
+    for (const o of unwanted) o.isGivenUp = true;
     if (isNewVersion) this.#beginVersion(this.#now, expected);
     if (!this.#paused()) this.#coverFirst(idle);
   }
@@ -834,8 +853,13 @@ class SlowLedger {
   #endIncidents(): void {
     const open = this.#incidents.filter(({ resolvedAt }) => resolvedAt === null);
     if (open.length === 0) return;
-    const newest = this.#occurrences.findLast(({ state }) => !['open', 'skipped', 'unknown'].includes(state));
+    const verdicts = this.#occurrences.filter(({ state }) => !['open', 'skipped', 'unknown'].includes(state));
     for (const incident of open) {
+      const isDouble = incident.kind === 'duplicate';
+      // Whether it ran just once is known when its grace is over (R37).
+      const newest = isDouble ? verdicts.findLast((o) => this.#graceEnd(o) <= this.#now) : verdicts.at(-1);
+      const newestDouble = Math.max(...incident.members.map(({ occurrence }) => occurrence.due));
+      if (isDouble && (!newest || newest.due <= newestDouble)) continue;
       if (incident.members.some(({ occurrence, left }) => !left && this.#isInTrouble(incident.kind, occurrence)))
         continue;
       const isAfterLastRun =

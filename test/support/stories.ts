@@ -275,7 +275,7 @@ const pings: readonly Story[] = [
       success('10:00:08', { source: 'host-b' }),
       success('11:00:04'),
     ]),
-    expect: { incidents: [incident('duplicate', ['10:00'], ['opened, 10:00:08, 10:00', 'resolved, 11:00:04'])] },
+    expect: { incidents: [incident('duplicate', ['10:00'], ['opened, 10:00:08, 10:00', 'resolved, 11:05'])] },
   },
   {
     name: 'PNG-001: the repeats of a lost reply are retries and count nowhere',
@@ -946,6 +946,249 @@ const incidents: readonly Story[] = [
   },
 ];
 
+/** The exact instants and the rarer orders of events: each of these was wrong once, or would be after one slip. */
+const edges: readonly Story[] = [
+  {
+    name: 'a start in the very instant of the deadline is not timed by max_runtime any more',
+    history: told({ created: '09:30', until: '10:30', settings: job({ maxRuntime: 1800 }) }, [
+      start('10:05:00'),
+      success('10:20'),
+    ]),
+    expect: { occurrences: [row('10:00', 'late', { completedAt: at('10:20') })] },
+  },
+  {
+    name: 'a completion in the very instant at which the window ends is expired',
+    history: told({ created: '09:30', until: '10:40', settings: job({ usefulFor: 1800 }) }, [success('10:30:00')]),
+    expect: { occurrences: [row('10:00', 'expired', { completedAt: at('10:30') })] },
+  },
+  {
+    name: 'the next unnamed start from the same source gives the older run up',
+    history: told(
+      { created: '09:58', until: '10:07', settings: job({ schedules: [{ cron: '*/5 * * * *' }], grace: 900 }) },
+      [start('10:01'), start('10:06')],
+    ),
+    expect: { occurrences: [row('10:00', 'expected'), row('10:05', 'running')] },
+  },
+  {
+    name: 'a run that is never ended is forgotten after a day, also within a long grace',
+    history: told(
+      { created: '09:30', until: '03 10:30', settings: job({ schedules: [{ cron: '0 10 * * *' }], grace: 172_800 }) },
+      [start('10:01')],
+    ),
+    expect: { occurrences: [row('10:00', 'expected'), row('03 10:00', 'expected')], incidents: [] },
+  },
+  {
+    name: 'a ping just as near to the next occurrence as to the last completion is off schedule',
+    history: told({ created: '09:30', until: '10:40' }, [success('10:00:00'), success('10:30:00', { body: 'other' })]),
+    expect: { pings: [matched('current', '10:00'), matched('off_schedule', null)] },
+  },
+  {
+    name: 'what nobody started in time waits all the same when a blind window follows',
+    history: told(
+      { created: '09:30', until: '10:20', settings: job({ startWithin: 60 }) },
+      [],
+      [{ kind: 'blind', after: '10:02', until: '10:06' }],
+    ),
+    expect: {
+      occurrences: [row('10:00', 'unknown')],
+      incidents: [incident('not_started', ['10:00'], ['opened, 10:01, 10:00', 'resolved, 10:16'])],
+    },
+  },
+  {
+    name: 'a deadline that two short gaps put off acts 60 s after the second',
+    history: told(
+      { created: '00:00', until: '02:20', settings: job({ schedules: [{ cron: '10 2 * * *' }] }) },
+      [],
+      [
+        { kind: 'gap', after: '02:14:50', until: '02:15:10' },
+        { kind: 'gap', after: '02:16:00', until: '02:16:20' },
+      ],
+    ),
+    expect: { incidents: [incident('missing', ['02:10'], ['opened, 02:17:20, 02:10'])] },
+  },
+  {
+    name: 'coalesce: a later completion leaves a running one to its run',
+    history: told({ created: '09:30', until: '11:10', settings: job({ missedRuns: 'coalesce', maxRuntime: 7200 }) }, [
+      start('10:01', { rid: 'a' }),
+      success('11:02', { rid: 'b' }),
+    ]),
+    expect: { occurrences: [row('10:00', 'running'), row('11:00', 'on_time')], incidents: [] },
+  },
+  {
+    name: 'an edit to coalesce calls nobody about what is covered already',
+    history: told({ created: '09:30', until: '11:10', settings: job({ grace: 7200 }) }, [
+      success('11:00:05'),
+      edit('11:05:30', job({ missedRuns: 'coalesce' })),
+    ]),
+    expect: {
+      occurrences: [row('10:00', 'coalesced', { coveredBy: at('11:00') }), row('11:00', 'on_time')],
+      incidents: [],
+    },
+  },
+  {
+    name: 'what an edit lets go from one incident joins the one that it belongs to now',
+    history: told({ created: '09:30', until: '10:20', settings: job({ grace: 60 }) }, [
+      edit('10:10', job({ grace: 3600, startWithin: 300 })),
+    ]),
+    expect: {
+      occurrences: [row('10:00', 'expected')],
+      incidents: [
+        incident('missing', ['10:00'], ['opened, 10:01, 10:00', 'resolved, 10:10']),
+        incident('not_started', ['10:00'], ['opened, 10:10, 10:00']),
+      ],
+    },
+  },
+  {
+    name: 'an incident does not end and open again in one instant in which one is given up and another goes missing',
+    history: told(
+      { created: '09:55', until: '10:31', settings: job({ schedules: [{ cron: '*/10 * * * *' }], grace: 60 }) },
+      [success('10:10:05'), edit('10:22', job({ schedules: [{ cron: '*/10 * * * *' }], grace: 600, usefulFor: 1800 }))],
+    ),
+    expect: {
+      occurrences: [row('10:00', 'missed'), row('10:10', 'on_time'), row('10:20', 'overdue'), row('10:30', 'expected')],
+      incidents: [incident('missing', ['10:00', '10:20'], ['opened, 10:01, 10:00', 'reminded, 10:21, 10:20'])],
+    },
+  },
+  {
+    name: 'a run id goes on with its own run on the occurrence that the key names: no duplicate',
+    history: told({ created: '08:30', until: '10:30' }, [
+      success('10:00:05', { rid: 'nightly' }),
+      success('10:01', { rid: 'nightly', occ: '2026-03-02T09:00Z' }),
+      success('10:20', { rid: 'nightly', occ: '2026-03-02T10:00Z' }),
+    ]),
+    expect: {
+      occurrences: [row('09:00', 'late', { completions: 1 }), row('10:00', 'on_time', { completions: 1 })],
+      incidents: [incident('missing', ['09:00'], ['opened, 09:05, 09:00', 'resolved, 10:01'])],
+    },
+  },
+  {
+    name: 'the last word of a run is the last by its own instant, whatever came in between',
+    history: told({ created: '09:30', until: '10:30' }, [
+      success('10:00:10', { rid: 'a' }),
+      success('10:00:50', { rid: 'a', exitCode: 0 }),
+      fail('10:02', { rid: 'a', ownAt: '10:00:30' }),
+    ]),
+    expect: { occurrences: [row('10:00', 'on_time', { completions: 1 })], incidents: [] },
+  },
+  {
+    name: 'a second completion dated into a pause is no duplicate, also if it arrives after resume',
+    history: told({ created: '09:30', until: '10:30' }, [
+      success('10:00:05'),
+      pause('10:10'),
+      resume('10:20'),
+      success('10:25', { ownAt: '10:15' }),
+    ]),
+    expect: {
+      occurrences: [row('10:00', 'on_time', { completions: 2 })],
+      pings: [matched('current', '10:00'), matched('again', '10:00')],
+      incidents: [],
+    },
+  },
+  {
+    name: 'what lived through a pause is judged by its own instants, under the settings in force at resume',
+    history: told({ created: '09:30', until: '12:40' }, [
+      pause('10:10'),
+      edit('10:20', job({ missedRuns: 'coalesce', usefulFor: 7200 })),
+      resume('12:30'),
+    ]),
+    expect: { occurrences: [row('10:00', 'coalesced'), row('11:00', 'skipped'), row('12:00', 'skipped')] },
+  },
+  {
+    name: 'what was covered in a pause is coalesced at resume',
+    history: told({ created: '09:30', until: '11:40' }, [
+      settle('10:06', '11:00', 'on_time'),
+      pause('10:10'),
+      edit('10:20', job({ missedRuns: 'coalesce', usefulFor: 300 })),
+      resume('11:30'),
+    ]),
+    expect: { occurrences: [row('10:00', 'coalesced', { coveredBy: at('11:00') }), row('11:00', 'on_time')] },
+  },
+  {
+    name: 'what was due in a pause is skipped by the pause, whatever schedules follow before resume',
+    history: told({ created: '09:15', until: '10:25', settings: job({ early: 1800, maxRuntime: 60 }) }, [
+      pause('09:30'),
+      start('09:40', { occ: '2026-03-02T10:00Z', ownAt: '09:31' }),
+      edit('10:10', job({ schedules: [{ cron: '30 * * * *' }] })),
+      resume('10:20'),
+    ]),
+    expect: { occurrences: [row('10:00', 'skipped', { reason: 'paused' })], incidents: [] },
+  },
+  {
+    name: 'heartbeat: one that is running lives through a pause, past its instant',
+    history: told({ created: '09:00', until: '10:40', settings: heartbeat() }, [
+      start('09:50'),
+      pause('09:55'),
+      resume('10:30'),
+    ]),
+    expect: {
+      occurrences: [row('10:00', 'overdue')],
+      incidents: [incident('late', ['10:00'], ['opened, 10:30, 10:00'])],
+    },
+  },
+  {
+    name: 'heartbeat: an end dated into a pause anchors one that is awaited, not skipped for ever',
+    history: told({ created: '09:00', until: '11:40', settings: heartbeat() }, [
+      start('09:50'),
+      pause('10:00:30'),
+      resume('11:30'),
+      success('11:31', { ownAt: '10:05' }),
+    ]),
+    expect: {
+      occurrences: [row('10:00', 'on_time'), row('11:05', 'overdue')],
+      incidents: [
+        incident('late', ['10:00'], ['opened, 11:30, 10:00', 'resolved, 11:31']),
+        incident('missing', ['11:05'], ['opened, 11:31, 11:05']),
+      ],
+    },
+  },
+  {
+    name: 'heartbeat: a run that turns out to belong to the one before leaves the open one unbegun',
+    history: told({ created: '09:00', until: '10:45', settings: heartbeat() }, [
+      success('09:30'),
+      start('09:50', { ownAt: '09:29' }),
+      success('09:51', { ownAt: '09:29:30' }),
+    ]),
+    expect: {
+      occurrences: [row('10:00', 'on_time', { completions: 2 }), row('10:30', 'overdue')],
+      pings: [matched('current', '10:00'), matched('current', '10:30'), matched('again', '10:00')],
+      incidents: [incident('missing', ['10:30'], ['opened, 10:40, 10:30'])],
+    },
+  },
+  {
+    name: 'heartbeat: an end dated before the creation settles nothing and anchors nothing',
+    history: told({ created: '09:00', until: '10:20', settings: heartbeat() }, [
+      start('09:10', { rid: 'a' }),
+      success('09:20', { rid: 'a', ownAt: '08:20' }),
+    ]),
+    expect: {
+      occurrences: [row('10:00', 'overdue')],
+      pings: [matched('current', '10:00'), matched('off_schedule', null)],
+      incidents: [incident('missing', ['10:00'], ['opened, 10:10, 10:00'])],
+    },
+  },
+  {
+    name: 'a job that becomes a heartbeat is awaited as one, whatever debt is left from before',
+    history: told({ created: '08:30', until: '11:25' }, [edit('09:30', heartbeat()), success('10:20')]),
+    expect: {
+      occurrences: [row('09:00', 'overdue'), row('10:30', 'on_time'), row('11:20', 'expected')],
+      pings: [matched('current', '10:30')],
+    },
+  },
+  {
+    name: 'a run begun before the job became a heartbeat ends its own occurrence and anchors the heartbeat',
+    history: told({ created: '08:30', until: '10:45', settings: job({ maxRuntime: 7200 }) }, [
+      start('09:01'),
+      edit('09:30', heartbeat({ maxRuntime: 7200 })),
+      success('09:50'),
+    ]),
+    expect: {
+      occurrences: [row('09:00', 'on_time', { completedAt: at('09:50') })],
+      pings: [matched('current', '09:00'), matched('running', '09:00')],
+      incidents: [],
+    },
+  },
+];
+
 export const stories: readonly Story[] = [
   ...schedules,
   ...pings,
@@ -954,4 +1197,5 @@ export const stories: readonly Story[] = [
   ...trust,
   ...decisions,
   ...incidents,
+  ...edges,
 ];

@@ -67,7 +67,7 @@ export type LedgerEvent = {
 export type Silence = { readonly kind: 'blind' | 'gap'; readonly after: Instant; readonly until: Instant };
 
 /** The last counted ping of a thread (rid or source) and its newest run. */
-export type Thread = {
+type Thread = {
   last: { fingerprint: string; receivedAt: Instant; scheduledFor: Instant | null; run: Run | null } | null;
   run: Run | null;
 };

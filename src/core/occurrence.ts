@@ -3,7 +3,7 @@ import type { Instant } from './time.ts';
 
 /** States of DESIGN section 5. Open ones change with the clock; settled ones only by evidence, a person, or not at all. */
 export type OpenState = 'expected' | 'running' | 'overdue';
-export type SettledState = 'on_time' | 'late' | 'expired' | 'failed' | 'missed' | 'coalesced' | 'skipped' | 'unknown';
+type SettledState = 'on_time' | 'late' | 'expired' | 'failed' | 'missed' | 'coalesced' | 'skipped' | 'unknown';
 export type State = OpenState | SettledState;
 
 export const states: readonly State[] = [

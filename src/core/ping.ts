@@ -17,10 +17,10 @@ import {
 import { inProgress, isCompleted, isFinished, RUN_MEMORY_MS, type Run } from './occurrence.ts';
 import { floorToSecond, type Instant } from './time.ts';
 
-export type PingKind = 'start' | 'success' | 'fail' | 'log';
+type PingKind = 'start' | 'success' | 'fail' | 'log';
 
 /** By which rule a ping found its occurrence (DESIGN section 3); `unmatched` and `deferred` are said by the engine. */
-export type MatchRule = 'key' | 'rid' | 'running' | 'current' | 'again' | 'off_schedule' | 'retry';
+type MatchRule = 'key' | 'rid' | 'running' | 'current' | 'again' | 'off_schedule' | 'retry';
 
 /** A ping as the ledger sees it. `at` is its own instant, `arrival` when it came; both on the database's clock. */
 export type Ping = {

@@ -73,8 +73,8 @@ export type Wish = {
   readonly withWells: boolean;
 };
 
-export type StoredRow = Row & { readonly jobId: number };
-export type StoredThread = {
+type StoredRow = Row & { readonly jobId: number };
+type StoredThread = {
   readonly jobId: number;
   readonly thread: string;
   readonly fingerprint: string | null;
@@ -99,7 +99,7 @@ export type Loaded = {
 };
 
 /** Rows with a check instant loaded at once; more wait for the next transaction. */
-export const PENDING_LIMIT = 1000;
+const PENDING_LIMIT = 1000;
 const WELLS = 200;
 const SILENCE_MEMORY_MS = 400 * 86_400_000;
 

@@ -4,7 +4,7 @@ import type { History, HistorySettings, Input, LedgerView } from './history.ts';
 export type Story = { readonly name: string; readonly history: History; readonly expect: PartialView };
 
 /** Lists are complete, their items may name only some fields (as in vitest's toMatchObject). */
-export type PartialView = {
+type PartialView = {
   readonly [part in 'occurrences' | 'pings' | 'incidents']?: readonly Partial<LedgerView[part][number]>[];
 } & { readonly status?: string };
 

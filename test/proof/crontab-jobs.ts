@@ -132,7 +132,7 @@ export const BROKEN: Readonly<Record<string, Breakage>> = {
     kind: 'duplicate',
     status: 'up',
     state: 'on_time',
-    says: 'ran more than once',
+    says: 'ran twice',
     ended: 'ran just once this time',
     became: 'completed in time, more than once',
     end: 'on_time',

@@ -25,7 +25,7 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
   // As root it runs as another user, who must get in.
   await chmod(dir, 0o755);
   const folder = join(dir, 'postgres');
-  const program = await findProgram();
+  const program = await findProgram(folder);
   const password = await openCluster({ dir, folder, program, durable: false });
   const launch = { program, folder, settings: SETTINGS, log: createLog('silent') };
   const urlAt = (port: number): string => `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/postgres`;

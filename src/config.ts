@@ -71,8 +71,11 @@ export function readConfig(env: NodeJS.ProcessEnv): Result<Config> {
     blindSettleSeconds: read('BLIND_SETTLE', 600, positiveDuration),
     logLevel: read('LOG_LEVEL', 'info', logLevel),
     apiKey: read('ROLLCALL_API_KEY', null, key),
-    pingKey: read('ROLLCALL_PING_KEY', null, key),
+    pingKey: read('ROLLCALL_PING_KEY', null, pingKey),
   };
+  if (config.apiKey !== null && config.apiKey === config.pingKey) {
+    problems.push('ROLLCALL_PING_KEY must differ from ROLLCALL_API_KEY: who may ping may not change jobs');
+  }
   const [problem] = problems;
   return problem === undefined ? parsed(Object.freeze(config)) : refused(problem);
 }
@@ -139,11 +142,20 @@ function cidrs(text: string): Result<readonly string[]> {
   const list = text.split(/[\s,]+/).filter((part) => part !== '');
   const wrong = list.find((part) => !isCidr(part));
   return wrong === undefined
-    ? parsed(Object.freeze(list))
-    : refused(`address ranges separated by commas, such as 10.0.0.0/8,fd00::/8; ${JSON.stringify(wrong)} is none`);
+    ? parsed(Object.freeze(list.map(asRange)))
+    : refused(
+        `address ranges or addresses separated by commas, such as 10.0.0.0/8,fd00::/8,192.0.2.7; ${JSON.stringify(wrong)} is none`,
+      );
 }
 
-function isCidr(text: string): boolean {
+/** An address alone is the range of just that one. */
+function asRange(text: string): string {
+  if (text.includes('/')) return text;
+  return `${text}/${text.includes(':') ? 128 : 32}`;
+}
+
+function isCidr(given: string): boolean {
+  const text = asRange(given);
   const [address = '', length, ...rest] = text.split('/');
   // ipaddr.js also takes 10.1 and 0x7f.1, which mean something else to most readers.
   const isWhole = address.includes(':') ? ipaddr.IPv6.isValid(address) : ipaddr.IPv4.isValidFourPartDecimal(address);
@@ -163,6 +175,12 @@ function logLevel(text: string): Result<LogLevel> {
 
 function key(text: string): Result<string> {
   return /^[\w-]{16,200}$/.test(text) ? parsed(text) : refused('16 to 200 characters of A-Z, a-z, 0-9, _ and -');
+}
+
+/** In a ping URL a UUID is a job: a key of that shape could never ping. */
+function pingKey(text: string): Result<string> {
+  const isUuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text);
+  return isUuid ? refused('a key that does not look like a UUID, which names a job in a ping URL') : key(text);
 }
 
 function parseUrl(text: string): URL | null {

@@ -13,7 +13,7 @@ export type LogOptions = {
 /**
  * JSON lines. Whatever is logged, a line never carries keys, passwords, authorization headers, or the paths of URLs
  * (of a webhook, a ping and a sign-in link the path is the secret): the finished line is searched for them. Errors go
- * under `err` or `error`.
+ * under `error`.
  */
 export function createLog(
   level: LogLevel,

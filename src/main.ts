@@ -10,7 +10,7 @@ import { type Config, readConfig } from './config.ts';
 import { createLog, type Logger } from './log.ts';
 import { CannotStart } from './store/cannot-start.ts';
 import { DatabaseUnavailable } from './store/database.ts';
-import { loadZones } from './zones.ts';
+import { loadZones, type Zones } from './zones.ts';
 
 const output: Output = {
   out: (text) => void process.stdout.write(text),
@@ -27,6 +27,7 @@ function createProgram(finish: (code: ExitCode) => void): Command {
   const program = new Command('rollcall')
     .description("A dead-man's switch for scheduled jobs. Settings come from the environment: see docs/running.md.")
     .version(version)
+    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'rollcall: ')) })
     .exitOverride();
   program
     .command('serve')
@@ -48,10 +49,19 @@ function createProgram(finish: (code: ExitCode) => void): Command {
     .option('--until <instant>', 'end with this instant')
     .option('--limit <number>', 'at most so many, up to 10000 (default: 10)')
     .option('--json', 'print {occurrences, warnings}, or {errors}, as JSON')
-    .action((cron: string | undefined, options: PreviewOptions) =>
-      finish(preview(cron, options, { ...output, zones: loadZones(), now: Date.now() })),
-    );
+    .action((cron: string | undefined, options: PreviewOptions) => finish(runPreview(cron, options)));
   return program;
+}
+
+function runPreview(cron: string | undefined, options: PreviewOptions): ExitCode {
+  let zones: Zones;
+  try {
+    zones = loadZones();
+  } catch (error) {
+    output.err(`rollcall: ${(error as Error).message}\n`);
+    return EXIT.cannotStart;
+  }
+  return preview(cron, options, { ...output, zones, now: Date.now() });
 }
 
 async function runServe(role: readonly string[]): Promise<ExitCode> {
@@ -82,8 +92,9 @@ async function withConfig(run: (config: Config, log: Logger) => Promise<ExitCode
 
 function explain(error: unknown, log: Logger): ExitCode {
   const [code, reason] = verdict(error);
-  if (code === EXIT.failed) log.fatal({ err: error }, 'rollcall ends because of a bug');
+  if (code === EXIT.failed) log.fatal({ error }, 'rollcall ends because of a bug');
   else if (reason !== null) output.err(`rollcall: ${reason}\n`);
+  else log.info('rollcall has stopped');
   return code;
 }
 
@@ -116,7 +127,7 @@ function stopSignal(log: Logger): AbortSignal {
 /** After an error nobody expected, nothing in memory can be trusted; the ledger is in the database. */
 function endOnBugs(log: Logger): void {
   const end = (error: unknown): void => {
-    log.fatal({ err: error }, 'rollcall ends because of a bug');
+    log.fatal({ error }, 'rollcall ends because of a bug');
     process.exit(EXIT.failed);
   };
   process.on('unhandledRejection', end);

@@ -138,7 +138,9 @@ function whyNot(name: unknown, names: ReadonlySet<string>): string {
   if (/^(?:posix|right)\//.test(name)) return `${shown} is not accepted: leave out the first part`;
   if (wanted === 'local') return `"local" depends on the machine: ${write}`;
   if (/^[A-Za-z0-9-]+$/.test(name)) {
-    return `${shown} is an abbreviation or an old alias, which can mean several zones: ${write}`;
+    const places = [...names].filter((known) => known.toLowerCase().endsWith(`/${wanted}`));
+    if (places.length === 1) return `${shown} is not accepted without its region: did you mean ${places[0]}?`;
+    return `${shown} is not accepted (a name has a region, and abbreviations and old aliases can mean several zones): ${write}`;
   }
   return `unknown time zone ${shown}: ${write}`;
 }

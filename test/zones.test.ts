@@ -52,6 +52,8 @@ describe('the name of a zone', () => {
     ['GMT', /abbreviation/],
     ['Zulu', /abbreviation/],
     ['Japan', /abbreviation/],
+    ['Berlin', /without its region: did you mean Europe\/Berlin\?/],
+    ['Bonn', /a name has a region/],
     ['GMT+2', /is an offset/],
     ['UTC+3', /is an offset/],
     ['+03:00', /is an offset/],

@@ -5,7 +5,7 @@ import type { Logger } from '../log.ts';
 import { CannotStart } from '../store/cannot-start.ts';
 import { connect, type Database } from '../store/database.ts';
 import { startEmbedded } from '../store/embedded.ts';
-import { createFirstRun, type FirstRun, firstRunText } from '../store/first-run.ts';
+import { createFirstRun, type FirstRunSetup, firstRunText } from '../store/first-run.ts';
 import { migrate, migrationsFolder, waitForDatabase } from '../store/migrate.ts';
 import type { Role } from '../web/health.ts';
 import { type Entrance, type Listener, listen } from '../web/listen.ts';
@@ -13,6 +13,7 @@ import { databaseAway } from '../web/problem.ts';
 import { loadZones, type Zones } from '../zones.ts';
 import { compose } from './compose.ts';
 import type { Output } from './exit-codes.ts';
+import { startWarnings } from './start-warnings.ts';
 
 export type ServeDeps = Pick<Output, 'out'> & {
   readonly config: Config;
@@ -36,6 +37,7 @@ export async function serve(deps: ServeDeps, stop: AbortSignal): Promise<void> {
   const door = await openDoor(config, roles, log);
   try {
     const settings = withPort(config, door);
+    for (const warning of startWarnings(settings, roles)) log.warn(warning);
     const embedded = config.databaseUrl === null ? await startEmbedded(config.dataDir, log) : null;
     try {
       const onNotice = (notice: string): void => log.debug({ notice }, 'the database has a notice');
@@ -55,6 +57,7 @@ export async function serve(deps: ServeDeps, stop: AbortSignal): Promise<void> {
   } finally {
     await door?.listener.close(0);
   }
+  log.info('rollcall has stopped');
 }
 
 type Resources = { readonly database: Database; readonly zones: Zones; readonly door: Door | null };
@@ -62,7 +65,7 @@ type Resources = { readonly database: Database; readonly zones: Zones; readonly 
 async function run(deps: ServeDeps, { database, zones, door }: Resources, stop: AbortSignal): Promise<void> {
   const { config, roles, log } = deps;
   const firstRun = await prepare(database, deps, stop);
-  if (firstRun !== null) deps.out(firstRunText(firstRun));
+  if (firstRun !== null) deps.out(firstRunText(firstRun.told, firstRun.keptIn));
   if (stop.aborted) return;
   const { app, startLoops } = compose({ config, roles, log, database, zones, clock: systemClock });
   const loops = startLoops();
@@ -93,7 +96,11 @@ function readZones(): Zones {
 }
 
 /** Waits for a database that is starting as well, migrates it, and sets up a new installation. */
-async function prepare(database: Database, { config, log }: ServeDeps, stop: AbortSignal): Promise<FirstRun | null> {
+async function prepare(
+  database: Database,
+  { config, log }: ServeDeps,
+  stop: AbortSignal,
+): Promise<ReturnType<FirstRunSetup['finish']>> {
   if (config.databaseUrl !== null) await waitForDatabase(config.databaseUrl, log, stop);
   const firstRun = createFirstRun(config, log);
   await migrate(database, migrationsFolder, log, firstRun.seed);

@@ -99,7 +99,8 @@ function tell(
   const opening = incident.events === 0;
   if (!opening && !(first !== null && wellBetween(ledger, incident, first))) return;
   incident.events += 1;
-  incident.lastTold = first;
+  // An older one that joins does not make the newest news again.
+  incident.lastTold = first === null || incident.lastTold === null ? first : Math.max(incident.lastTold, first);
   const type = opening ? 'opened' : 'reminded';
   ledger.events.push({ incident, number: incident.events, type, at, first, before });
 }

@@ -57,7 +57,11 @@ export async function applyPings(
   for (const [index, { incoming, arrival }] of pings.entries()) {
     const target = targets[index];
     if (target?.jobId == null) out.answers[index] = { outcome: 'not_found' };
-    else found.push({ index, input: readPing(incoming, arrival), jobId: target.jobId, created: target.created });
+    else {
+      // A job begins when it is made, a moment after its first ping arrived.
+      const input = readPing(incoming, target.isNew ? tx.now : arrival);
+      found.push({ index, input, jobId: target.jobId, created: target.created });
+    }
   }
   if (found.length > 0)
     await applyToJobs(
@@ -72,18 +76,18 @@ export async function applyPings(
 async function resolveOrCreate(tx: Tx, deps: BatchDeps, targets: readonly PingTarget[]) {
   const resolved = await resolveTargets(tx, targets);
   const made = new Map<string, number>();
-  const result: { readonly jobId: number | null; readonly created: boolean }[] = [];
+  const result: { readonly jobId: number | null; readonly created: boolean; readonly isNew: boolean }[] = [];
   for (const [i, target] of targets.entries()) {
     const { jobId = null, projectId = null } = resolved[i] ?? {};
     const isMissing = jobId === null && projectId !== null && 'slug' in target && target.create;
     const known = isMissing ? made.get(`${projectId} ${target.slug}`) : jobId;
     if (!isMissing || known !== undefined) {
-      result.push({ jobId: known ?? null, created: false });
+      result.push({ jobId: known ?? null, created: false, isNew: isMissing });
       continue;
     }
     const job = await insertJob(tx, deps, projectId, target.slug, pingedDefinition(target.slug), true);
     made.set(`${projectId} ${target.slug}`, job.id);
-    result.push({ jobId: job.id, created: job.created });
+    result.push({ jobId: job.id, created: job.created, isNew: job.created });
   }
   return result;
 }

@@ -22,7 +22,9 @@ export async function keepWatch(tx: Tx, { replica, through, isDue, log }: Watch)
   const silence = await noteSilence(tx);
   if (silence) {
     const { kind, after, until } = silence;
-    log.warn({ kind, after: formatInstant(after), until: formatInstant(until) }, 'no beat of ingest was heard');
+    // A gap is what a restart leaves: its deadlines wait, and nobody needs to do anything.
+    const level = kind === 'blind' ? 'warn' : 'info';
+    log[level]({ kind, after: formatInstant(after), until: formatInstant(until) }, 'no beat of ingest was heard');
   }
   if (silence?.kind === 'blind') {
     const { after, until } = silence;

@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts';
 import type { Instant } from '../core/time.ts';
 import type { Logger } from '../log.ts';
+import { createOutageLog, type OutageLog } from '../log-outage.ts';
 import { readHearing } from '../store/beats.ts';
 import type { Database, Tx } from '../store/database.ts';
 import { setFact } from '../store/facts.ts';
@@ -31,24 +32,19 @@ export type Evaluator = {
 
 /** The loop that judges due jobs. Any number may run; each job belongs to one at a time, by the lock of its cursor. */
 export function createEvaluator(deps: EvaluatorDeps): Evaluator {
+  const outage = createOutageLog(deps.log, 'the evaluator', deps.clock.monotonic);
   async function tick(): Promise<number> {
     const begun = deps.clock.monotonic();
-    const { horizon, horizonLagMs } = await deps.database.transaction(async (tx) => {
-      await setFact(tx, EVALUATOR_TICK, new Date(tx.now).toISOString());
-      const hearing = await readHearing(tx);
-      return { horizon: hearing.horizon, horizonLagMs: await watchHorizon(tx, hearing) };
-    });
     let judged = 0;
-    if (horizon !== null) {
-      for (let again = true; again; ) {
-        const due = await deps.database.transaction((tx) => dueJobs(tx, horizon, BATCH));
-        const results = await inParallel(due, (jobId) => judge(deps, jobId, horizon));
-        judged += results.filter((result) => result === 'reached').length;
-        // Locked and failed ones come back next tick; going on without progress would spin.
-        again = due.length > 0 && results.some((result) => result === 'reached' || result === 'behind');
-      }
+    for (let again = true; again; ) {
+      // Asked anew in each round: after a jump of the clock the horizon may be elsewhere.
+      const { due, horizon, lagMs } = await deps.database.transaction((tx) => lookAround(tx));
+      const results = await inParallel(due, (jobId) => judge({ ...deps, outage }, jobId, horizon));
+      judged += results.filter((result) => result === 'reached').length;
+      // Locked and failed ones come back next tick; going on without progress would spin.
+      again = results.some((result) => result === 'reached' || result === 'behind');
+      deps.vitals.tick({ horizonLagMs: lagMs, ms: deps.clock.monotonic() - begun });
     }
-    deps.vitals.tick({ horizonLagMs, ms: deps.clock.monotonic() - begun });
     return judged;
   }
 
@@ -56,11 +52,20 @@ export function createEvaluator(deps: EvaluatorDeps): Evaluator {
     tick,
     async run(signal) {
       while (!signal.aborted) {
-        await tick().catch((error: unknown) => deps.log.error({ error }, 'an evaluator tick failed'));
+        await outage.watch(tick, 'an evaluator tick failed');
         await deps.clock.sleep(EVERY_MS, signal).catch(() => undefined);
       }
     },
   };
+}
+
+/** How far may be judged, and who is due by then. */
+async function lookAround(tx: Tx) {
+  await setFact(tx, EVALUATOR_TICK, new Date(tx.now).toISOString());
+  const hearing = await readHearing(tx);
+  const lagMs = await watchHorizon(tx, hearing);
+  const { horizon } = hearing;
+  return { lagMs, horizon: horizon ?? 0, due: horizon === null ? [] : await dueJobs(tx, horizon, BATCH) };
 }
 
 async function inParallel<T>(jobIds: readonly number[], judgeOne: (jobId: number) => Promise<T>): Promise<T[]> {
@@ -74,7 +79,7 @@ async function inParallel<T>(jobIds: readonly number[], judgeOne: (jobId: number
 }
 
 /** One job, one transaction; its failure is its own: it is pushed back with growing delay, and the rest go on. */
-async function judge(deps: EvaluatorDeps, jobId: number, until: Instant) {
+async function judge(deps: EvaluatorDeps & { readonly outage: OutageLog }, jobId: number, until: Instant) {
   try {
     return await deps.database.transaction(async (tx) => {
       const result = await advanceJob(tx, deps, jobId, { until, wait: false });
@@ -82,10 +87,10 @@ async function judge(deps: EvaluatorDeps, jobId: number, until: Instant) {
       return result;
     });
   } catch (error) {
-    deps.log.error({ error, jobId }, 'a job could not be judged');
+    deps.outage.failed(error, 'a job could not be judged', { jobId });
     await deps.database
       .transaction((tx) => retryLater(tx, jobId))
-      .catch((failure: unknown) => deps.log.error({ error: failure, jobId }, 'a failing job could not be pushed back'));
+      .catch((failure: unknown) => deps.outage.failed(failure, 'a failing job could not be pushed back', { jobId }));
     return 'failed' as const;
   }
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { Instant } from '../core/time.ts';
 import type { Logger } from '../log.ts';
+import { createOutageLog, type OutageLog } from '../log-outage.ts';
 import { forgetReplicas } from '../store/beats.ts';
 import { type Database, DatabaseUnavailable, type Tx } from '../store/database.ts';
 import type { Vitals } from '../vitals.ts';
@@ -82,6 +83,7 @@ type Waiting = {
  */
 export function createIngest(deps: IngestDeps): Ingest & { flush(): Promise<void> } {
   const replica = randomUUID();
+  const outage = createOutageLog(deps.log, 'ingest', deps.clock.monotonic);
   let waiting: Waiting[] = [];
   let flushing: Promise<void> | null = null;
   let beatDue = false;
@@ -92,7 +94,10 @@ export function createIngest(deps: IngestDeps): Ingest & { flush(): Promise<void
       const withBeat = beatDue;
       beatDue = false;
       const begun = deps.clock.monotonic();
-      const { left, committed } = await commitBatch(deps, { replica, batch, rest: waiting, beat: withBeat });
+      const { left, committed } = await commitBatch(
+        { ...deps, outage },
+        { replica, batch, rest: waiting, beat: withBeat },
+      );
       waiting = [...left, ...waiting];
       if (committed !== null) deps.vitals.beat({ pings: committed, ms: deps.clock.monotonic() - begun });
       if (left.length > 0 && left.length === batch.length) await deps.clock.sleep(RETRY_DELAY_MS);
@@ -121,7 +126,7 @@ export function createIngest(deps: IngestDeps): Ingest & { flush(): Promise<void
       while (!signal.aborted) {
         beatDue = true;
         // Not awaited: under load flushing never ends, and the next batch has to carry the next beat.
-        flush().catch((error: unknown) => deps.log.error({ error }, 'a beat of ingest failed'));
+        flush().catch(() => undefined);
         await deps.clock.sleep(BEAT_MS, signal).catch(() => undefined);
       }
       await flush().catch(() => undefined);
@@ -141,8 +146,10 @@ type Batch = {
 /** `left`: their jobs are locked by somebody else, so they go in the next batch. `committed` null: nothing could be. */
 type Committed = { readonly left: Waiting[]; readonly committed: number | null };
 
+type CommitDeps = IngestDeps & { readonly outage: OutageLog };
+
 /** Commits a batch and answers it. */
-async function commitBatch(deps: IngestDeps, batch: Batch): Promise<Committed> {
+async function commitBatch(deps: CommitDeps, batch: Batch): Promise<Committed> {
   let answers: Map<Waiting, PingAnswer>;
   try {
     answers = await deps.database.transaction((tx) => applyBatch(tx, deps, batch), {
@@ -151,10 +158,14 @@ async function commitBatch(deps: IngestDeps, batch: Batch): Promise<Committed> {
   } catch (error) {
     deps.vitals.beatFailed(error instanceof Error ? error.message : String(error));
     if (batch.batch.length > 1 && !(error instanceof DatabaseUnavailable)) return commitOneByOne(deps, batch);
+    // What else keeps a ping from being stored is told by the door that gets the rejection.
+    if (error instanceof DatabaseUnavailable || batch.batch.length === 0)
+      deps.outage.failed(error, 'a beat of ingest failed');
     for (const one of batch.batch) one.reject(error);
     if (batch.batch.length === 0) throw error;
     return { left: [], committed: null };
   }
+  deps.outage.over();
   for (const [one, answer] of answers) one.resolve(answer);
   const left = batch.batch.filter((one) => !answers.has(one));
   const now = deps.clock.monotonic();
@@ -171,7 +182,7 @@ function patience({ clock }: IngestDeps, { batch }: Batch): number {
 }
 
 /** One ping that cannot be stored must not take its batch with it. */
-async function commitOneByOne(deps: IngestDeps, { batch, ...common }: Batch): Promise<Committed> {
+async function commitOneByOne(deps: CommitDeps, { batch, ...common }: Batch): Promise<Committed> {
   const results: Committed[] = [];
   for (const one of batch) results.push(await commitBatch(deps, { ...common, batch: [one] }));
   const committed = results.reduce((sum, one) => sum + (one.committed ?? 0), 0);

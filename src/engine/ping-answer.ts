@@ -31,9 +31,8 @@ function refusalOf(ledger: Ledger, ping: Ping, reason: string): string {
   const near = [latestInstant(ledger, around), followingInstant(ledger, around)].flatMap((one) =>
     one === null ? [] : [keyOf(ledger, one)],
   );
-  return near.length === 0
-    ? `${reason}; the job has no occurrence yet`
-    : `${reason}; the nearest are ${near.join(' and ')}`;
+  if (near.length === 0) return `${reason}; the job has no occurrence yet`;
+  return `${reason}; the nearest ${near.length === 1 ? 'is' : 'are'} ${near.join(' and ')}`;
 }
 
 function nominalInstant(ledger: Ledger, ping: Ping): Instant {

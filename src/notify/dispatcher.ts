@@ -2,8 +2,9 @@ import type { Clock } from '../clock.ts';
 import { formatKey } from '../core/key.ts';
 import { formatInstant } from '../core/time.ts';
 import type { Logger } from '../log.ts';
+import { createOutageLog } from '../log-outage.ts';
 import { type ChannelRow, lockChannel, recordAttempt, recordExpiry } from '../store/channels.ts';
-import type { Database, Tx } from '../store/database.ts';
+import { type Database, DatabaseUnavailable, type Tx } from '../store/database.ts';
 import {
   channelsWithWork,
   firstMessageId,
@@ -55,7 +56,9 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
       return await inTurn(() => serveChannel(id, deps));
     } catch (error) {
       // The lease runs out, and the message is sent again with the same id.
-      deps.log.error({ err: error, channel: id }, 'a channel could not be served');
+      const isAway = error instanceof DatabaseUnavailable;
+      if (isAway) deps.log.warn({ error: error.message, channel: id }, 'a channel could not be served');
+      else deps.log.error({ error, channel: id }, 'a channel could not be served');
       return false;
     } finally {
       busy.delete(id);
@@ -80,11 +83,10 @@ export async function runDispatcher(
   signal: AbortSignal,
 ): Promise<void> {
   const rounds = new Set<Promise<void>>();
+  const outage = createOutageLog(log, 'the dispatcher', clock.monotonic);
   while (!signal.aborted) {
-    const round = dispatcher
-      .tick()
-      .then(() => undefined)
-      .catch((error: unknown) => log.error({ err: error }, 'a round of the dispatcher failed'))
+    const round = outage
+      .watch(() => dispatcher.tick(), 'a round of the dispatcher failed')
       .finally(() => rounds.delete(round));
     rounds.add(round);
     await clock.sleep(ROUND_MS, signal);
@@ -116,7 +118,7 @@ async function serveChannel(channelId: number, { database, context, log, random 
   const taken = await database.transaction((tx) => take(tx, channelId, context));
   if (!taken) return false;
   const { channel, batch } = taken;
-  const report = (error: unknown): void => log.error({ err: error, channel: channel.slug }, 'sending failed by a bug');
+  const report = (error: unknown): void => log.error({ error, channel: channel.slug }, 'sending failed by a bug');
   const delivery = await sendOnce(channel, batch, { context, report });
   await database.transaction((tx) => record(tx, taken, delivery, random()));
   const facts = { channel: channel.slug, message: batch.id, events: batch.events.length };

@@ -34,8 +34,8 @@ export async function startEmbedded(
   await openFolder(dir);
   const lock = await takeLock(dir);
   try {
-    const program = await findProgram();
     const folder = join(dir, 'postgres');
+    const program = await findProgram(folder);
     const reused = await stopLeftover(folder, log);
     const password = await openCluster({ dir, folder, program, durable });
     const launch = { program, folder, log, settings: { ...SETTINGS, ...(!durable && CARELESS) } };
@@ -97,7 +97,7 @@ async function restart(launch: Launch, signal: AbortSignal): Promise<Server | nu
     try {
       return await launchServer(launch);
     } catch (error) {
-      launch.log.error({ err: error }, 'the database does not start again: trying on');
+      launch.log.error({ error }, 'the database does not start again: trying on');
       await systemClock.sleep(delay, signal);
     }
   }

@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eq } from 'drizzle-orm';
 import type { Tx } from './database.ts';
@@ -27,19 +27,20 @@ export type FirstRunSetup = {
   /** For migrate(): makes project `default` with its keys, under the migration's lock, unless it exists. */
   seed(tx: Tx): Promise<void>;
   /** After the commit: what to tell, or null when this was not the first start. */
-  finish(): FirstRun | null;
+  finish(): { readonly told: FirstRun; readonly keptIn: string | null } | null;
 };
 
 type Log = { warn(fields: object, message: string): void };
 
 /**
  * Sets up a new installation once. The keys lie in a draft beside `$DATA_DIR/first-run.json` before they are committed,
- * because afterwards only their hashes are known. A folder that cannot be written costs the file, not the start.
+ * because afterwards only their hashes are known. A folder that cannot be written costs the file, not the start. A file that
+ * is there holds the keys of another installation, whose only copy it may be: it stays, and ours is first-run-2.json (or -N).
  */
 export function createFirstRun(settings: FirstRunSettings, log: Log): FirstRunSetup {
   let made: FirstRun | null = null;
   let isDrafted = false;
-  const path = join(settings.dataDir, 'first-run.json');
+  const draft = join(settings.dataDir, 'first-run.json.new');
   return {
     async seed(tx) {
       const [created] = await tx.db
@@ -53,11 +54,15 @@ export function createFirstRun(settings: FirstRunSettings, log: Log): FirstRunSe
       await addKey(tx, created.id, 'api', apiKey);
       await addKey(tx, created.id, 'ping', pingKey);
       made = describe(settings, apiKey, pingKey);
-      isDrafted = attempt(log, () => writeDraft(path, made));
+      isDrafted = attempt(log, () => writeDraft(draft, made));
     },
     finish() {
-      if (isDrafted) attempt(log, () => renameSync(`${path}.new`, path));
-      return made;
+      if (made === null) return null;
+      const path = freePath(settings.dataDir);
+      const isKept = isDrafted && attempt(log, () => renameSync(draft, path));
+      if (isKept && !path.endsWith('first-run.json'))
+        log.warn({ file: path }, 'first-run.json holds the keys of another installation and stays as it is');
+      return { told: made, keptIn: isKept ? path : null };
     },
   };
 }
@@ -77,11 +82,18 @@ function curlLine(publicUrl: string, pingKey: string): string {
   return `curl -fsS '${publicUrl}/ping/${pingKey}/my-first-job?create=1'`;
 }
 
-function writeDraft(path: string, content: FirstRun | null): void {
-  mkdirSync(join(path, '..'), { recursive: true });
+function freePath(dataDir: string): string {
+  for (let n = 1; ; n += 1) {
+    const path = join(dataDir, n === 1 ? 'first-run.json' : `first-run-${n}.json`);
+    if (!existsSync(path)) return path;
+  }
+}
+
+function writeDraft(draft: string, content: FirstRun | null): void {
+  mkdirSync(join(draft, '..'), { recursive: true });
   // The mode counts only for a new file.
-  rmSync(`${path}.new`, { force: true });
-  writeFileSync(`${path}.new`, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
+  rmSync(draft, { force: true });
+  writeFileSync(draft, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
 }
 
 function attempt(log: Log, write: () => void): boolean {
@@ -112,14 +124,16 @@ async function warnOfOtherKeys(tx: Tx, { apiKey, pingKey }: FirstRunSettings, lo
 }
 
 /** Keys from the environment are not shown at all. */
-function shownOnce(apiKey: string | null, pingKey: string | null): string {
-  if (apiKey !== null && pingKey !== null) return '  The keys are shown this once. ';
-  if (apiKey !== null || pingKey !== null) return `  The ${apiKey !== null ? 'API' : 'ping'} key is shown this once. `;
-  return '  ';
+function shownOnce(apiKey: string | null, pingKey: string | null, keptIn: string | null): string {
+  if (apiKey === null && pingKey === null) return '  ';
+  const several = apiKey !== null && pingKey !== null;
+  const what = several ? 'The keys are' : `The ${apiKey !== null ? 'API' : 'ping'} key is`;
+  const kept = keptIn === null ? '. ' : `, and kept in ${keptIn} (mode 600).\n  `;
+  return `  ${what} shown this once${kept}`;
 }
 
-/** The same for a person at the terminal. */
-export function firstRunText({ url, api_key, ping_key, curl }: FirstRun): string {
+/** The same for a person at the terminal. `keptIn`: the file, unless it could not be written. */
+export function firstRunText({ url, api_key, ping_key, curl }: FirstRun, keptIn: string | null): string {
   return [
     '',
     `  Rollcall is set up: ${url}`,
@@ -127,7 +141,7 @@ export function firstRunText({ url, api_key, ping_key, curl }: FirstRun): string
     `  API key:   ${api_key ?? 'as given in ROLLCALL_API_KEY'}`,
     `  Ping key:  ${ping_key ?? 'as given in ROLLCALL_PING_KEY'}`,
     '',
-    `${shownOnce(api_key, ping_key)}Make a job by its first ping:`,
+    `${shownOnce(api_key, ping_key, keptIn)}Make a job by its first ping:`,
     `  ${curl ?? `curl -fsS "${url}/ping/$ROLLCALL_PING_KEY/my-first-job?create=1"`}`,
     '',
     '',

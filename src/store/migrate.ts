@@ -43,9 +43,40 @@ export async function migrate(
       }
       await seed(tx);
     }, PATIENCE);
+  } catch (error) {
+    throw (await notAllowed(database, error)) ?? error;
   } finally {
     if (database !== target) await database.close();
   }
+}
+
+/** A role that may not do what the migrations do: one line with what helps, or null when that was not the reason. */
+async function notAllowed(database: Database, error: unknown): Promise<CannotStart | null> {
+  const denial = denialIn(error);
+  if (denial === null) return null;
+  const [row] = await database.transaction(
+    (tx) => tx.sql<Who[]>`
+      select current_user as name, quote_ident(current_user) as role, current_database() as "databaseName",
+        quote_ident(current_database()) as database`,
+  );
+  if (!row) return null;
+  const { name, role, databaseName, database: target } = row;
+  const remedy = /^permission denied for (?:database|schema public)/.test(denial)
+    ? `run "GRANT CREATE ON DATABASE ${target} TO ${role}; GRANT CREATE ON SCHEMA public TO ${role};" in it as its owner, or make the role the owner: "ALTER DATABASE ${target} OWNER TO ${role};"`
+    : `what is there belongs to another role: use that role in DATABASE_URL, or hand it over with "REASSIGN OWNED BY that_role TO ${role};"`;
+  return new CannotStart(
+    `role "${name}" may not set up database "${databaseName}" (${denial}), and nothing was changed: ${remedy}`,
+  );
+}
+
+type Who = { readonly name: string; readonly role: string; readonly databaseName: string; readonly database: string };
+
+/** What PostgreSQL said when it refused for want of a privilege (42501); null for every other failure. */
+function denialIn(error: unknown): string | null {
+  for (let current = error; current instanceof Error; current = current.cause) {
+    if ((current as { code?: unknown }).code === '42501') return current.message.replace(/\s+/g, ' ');
+  }
+  return null;
 }
 
 /** The same table that drizzle's own migrator keeps, so that its tools still fit. */

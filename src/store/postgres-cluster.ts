@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { chown, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CannotStart, fileReason } from './cannot-start.ts';
-import { closedFolder, complaintIn, type Program, runProgram } from './postgres-program.ts';
+import { closedFolders, complaintIn, type Program, runProgram } from './postgres-program.ts';
 
 export const SUPERUSER = 'rollcall';
 
@@ -20,12 +20,12 @@ export async function openCluster(cluster: Cluster): Promise<string> {
   return (await readPassword(cluster.dir)) ?? renewPassword(cluster);
 }
 
-/** Where the server's user cannot enter a folder above its data, the line that says which; null otherwise. */
+/** Where the server's user cannot enter the folders above its data, the line that says which; null otherwise. */
 export async function whyClosed(folder: string, { user }: Program): Promise<CannotStart | null> {
-  const closed = user && (await closedFolder(folder, user));
-  if (!user || !closed) return null;
+  const closed = user ? await closedFolders(folder, user) : [];
+  if (!user || closed.length === 0) return null;
   return new CannotStart(
-    `the OS user "${user.name}", which runs the database when Rollcall is started as root, cannot enter ${closed}: chmod o+x ${closed}, or set DATA_DIR to a folder elsewhere (such as /var/lib/rollcall)`,
+    `the OS user "${user.name}", which runs the database when Rollcall is started as root, cannot enter ${closed.join(', ')}: chmod o+x ${closed.join(' ')}, or set DATA_DIR to a folder elsewhere (such as /var/lib/rollcall)`,
   );
 }
 
@@ -55,8 +55,19 @@ async function isCluster({ folder, program }: Cluster): Promise<boolean> {
       `${folder} belongs to uid ${owner.uid}, but the database would run as uid ${uid}: start Rollcall as the user that created it, or chown -R ${uid} ${folder}`,
     );
   }
-  const version = (await readFile(join(folder, 'PG_VERSION'), 'utf8')).trim();
+  const version = await readFile(join(folder, 'PG_VERSION'), 'utf8').then(
+    (text) => text.trim(),
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return '';
+      throw error;
+    },
+  );
   if (version === program.version) return true;
+  if (!/^\d+(\.\d+)?$/.test(version)) {
+    throw new CannotStart(
+      `${folder} is there, but is no PostgreSQL data (PG_VERSION is missing): move it away, restore it from a backup, or set DATA_DIR to another folder`,
+    );
+  }
   throw new CannotStart(
     `${folder} was written by PostgreSQL ${version}, and this Rollcall brings ${program.version}: move the data with pg_dump of ${version}, or set DATABASE_URL to a server of version ${version}`,
   );

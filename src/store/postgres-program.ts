@@ -24,8 +24,11 @@ export function spawnOptions(user: OsUser | null) {
   return { env: ENVIRONMENT, cwd: '/', ...(user && { uid: user.uid, gid: user.gid }) };
 }
 
-/** Finds the PostgreSQL that npm installed, and makes sure that it runs here, as the user it will run as. */
-export async function findProgram(): Promise<Program> {
+/**
+ * Finds the PostgreSQL that npm installed, and makes sure that it runs here, as the user it will run as. `dataFolder` is
+ * looked at only to say everything at once when that user cannot get in.
+ */
+export async function findProgram(dataFolder: string): Promise<Program> {
   const native = nativeFolder();
   const user = await serverUser();
   const program = { postgres: join(native, 'bin', 'postgres'), initdb: join(native, 'bin', 'initdb'), user };
@@ -33,10 +36,18 @@ export async function findProgram(): Promise<Program> {
   const { output, code, error } = await runProgram(program.postgres, ['--version'], user);
   const version = /(\d+)(?:\.\d+|devel|beta\d+|rc\d+)/.exec(output)?.[1];
   if (code === 0 && version) return { ...program, version };
-  const closed = user && (await closedFolder(program.postgres, user));
-  if (user && closed) {
+  const closed = user ? await closedFolders(program.postgres, user) : [];
+  if (user && closed.length > 0) {
+    const all = [...new Set([...closed, ...(await closedFolders(dataFolder, user))])];
+    // Installed under a umask such as 077: then its files are closed as well.
+    const inside = all.filter((folder) => folder.startsWith(native));
+    const outside = all.filter((folder) => !inside.includes(folder));
+    const remedies = [
+      ...(outside.length > 0 ? [`chmod o+x ${outside.join(' ')}`] : []),
+      ...(inside.length > 0 ? [`chmod -R o+rX ${native}`] : []),
+    ];
     throw new CannotStart(
-      `the OS user "${user.name}", which runs the database when Rollcall is started as root, cannot enter ${closed}, where node_modules is: chmod o+x ${closed}, or install Rollcall elsewhere (such as /opt/rollcall), or ${USE_ANOTHER}`,
+      `the OS user "${user.name}", which runs the database when Rollcall is started as root, cannot enter ${all.join(', ')}, where node_modules or the data is: ${remedies.join(' && ')}, or install Rollcall elsewhere (such as /opt/rollcall), or ${USE_ANOTHER}`,
     );
   }
   const reason = error?.message ?? output.trim().split('\n').at(-1);
@@ -78,19 +89,20 @@ export function complaintIn(lines: readonly string[]): string {
     .trim();
 }
 
-/** The first folder on the way to `path` that `user` may not pass through, going by the mode bits; null if there is none. */
-export async function closedFolder(path: string, user: OsUser): Promise<string | null> {
+/** The folders on the way to `path` that `user` may not pass through, going by the mode bits. */
+export async function closedFolders(path: string, user: OsUser): Promise<readonly string[]> {
   const parents: string[] = [];
   for (let folder = dirname(path); ; folder = dirname(folder)) {
     parents.unshift(folder);
     if (folder === dirname(folder)) break;
   }
+  const closed: string[] = [];
   for (const folder of parents) {
     const { mode, uid, gid } = await stat(folder);
     const bit = uid === user.uid ? constants.S_IXUSR : gid === user.gid ? constants.S_IXGRP : constants.S_IXOTH;
-    if ((mode & bit) === 0) return folder;
+    if ((mode & bit) === 0) closed.push(folder);
   }
-  return null;
+  return closed;
 }
 
 function nativeFolder(): string {

@@ -118,7 +118,7 @@ export async function stopLeftover(folder: string, log: Logger): Promise<boolean
       await rm(join(folder, 'postmaster.pid'), { force: true });
     return false;
   }
-  log.info({ pid }, 'a database of an earlier service is still running: stopping it');
+  log.info({ server_pid: pid }, 'a database of an earlier service is still running: stopping it');
   await stopProcess(pid, () => isServerOf(pid, folder));
   return true;
 }

@@ -30,6 +30,10 @@ const SHARED_MS = 1000;
 const NOTES_MS = 60_000;
 const NOTES_WAIT_MS = 300;
 
+/** The checks that can turn it red; all others only tell something. */
+const VITAL: ReadonlySet<string> = new Set(['ingest', 'evaluator', 'horizon']);
+export const isVital = ({ name }: { readonly name: string }): boolean => VITAL.has(name);
+
 /** Reads how Rollcall itself is. Cheap: memory first, and the database at most once a second. */
 export type ReadHealth = () => Promise<Health>;
 

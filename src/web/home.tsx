@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Hono } from 'hono';
 import { raw } from 'hono/html';
 import type { FC } from 'hono/jsx';
-import type { Health, ReadHealth } from './health.ts';
+import { type Health, isVital, type ReadHealth } from './health.ts';
 
 const STYLE = `
 :root { color-scheme: light dark; --ink: #1c2024; --paper: #fff; --soft: #60646c; --line: #d9dce1; --good: #18794e; --bad: #b42318; }
@@ -40,6 +40,12 @@ export function homePage(readHealth: ReadHealth, publicUrl: string): Hono {
     .get('/robots.txt', (c) => c.text('User-agent: *\nDisallow: /\n'));
 }
 
+/** A cross only for what turns Rollcall red; the rest is worth reading, and no alarm. */
+function markOf(check: Health['checks'][number]): readonly [mark: string, look: string] {
+  if (check.ok) return ['✓', 'good'];
+  return isVital(check) ? ['✗', 'bad'] : ['i', 'note'];
+}
+
 const Home: FC<{ health: Health; publicUrl: string }> = ({ health, publicUrl }) => (
   <>
     {raw('<!doctype html>')}
@@ -60,14 +66,17 @@ const Home: FC<{ health: Health; publicUrl: string }> = ({ health, publicUrl }) 
           {health.status === 'ok' ? 'Rollcall itself is well' : 'Rollcall itself is not well'}
         </h2>
         <table>
-          {health.checks.map(({ name, ok, detail }) => (
-            <tr>
-              <th scope="row" class={ok ? 'good' : 'bad'}>
-                {ok ? '✓' : '✗'} {name.replaceAll('_', ' ')}
-              </th>
-              <td>{detail}</td>
-            </tr>
-          ))}
+          {health.checks.map((check) => {
+            const [mark, look] = markOf(check);
+            return (
+              <tr>
+                <th scope="row" class={look}>
+                  {mark} {check.name.replaceAll('_', ' ')}
+                </th>
+                <td>{check.detail}</td>
+              </tr>
+            );
+          })}
         </table>
         <h2>Use it</h2>
         <p>

@@ -119,7 +119,10 @@ function readParameters(
 
 function flawOfParameters(parameters: Parameters, rid: string | null, occ: string | null): Flaw {
   const flaw = (message: string) => ({ status: 400 as const, message });
-  if ([...parameters.values()].includes(null)) return flaw('malformed percent-encoding in the query');
+  // Of the others an unreadable one is ignored, like one that says nothing: the run is what counts.
+  if (['rid', 'occ', 'create'].some((name) => parameters.get(name) === null)) {
+    return flaw('malformed percent-encoding in the query');
+  }
   if (rid !== null && !UUID.test(rid)) return flaw(INVALID_RID);
   if (occ?.includes('\0')) return flaw('the occurrence key contains a NUL character');
   return null;

@@ -167,6 +167,6 @@ function failed(error: unknown, { log }: PingDeps): Answer {
     const text = 'the database is not available: this ping may not have been stored, please send it again';
     return { status: 503, text, outcome: 'unavailable', headers };
   }
-  log.error({ err: error }, 'a ping failed unexpectedly');
+  log.error({ error }, 'a ping failed unexpectedly');
   return { status: 500, text: 'internal error: please send this ping again', outcome: 'error', headers };
 }

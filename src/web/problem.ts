@@ -61,7 +61,7 @@ export function onError(log: { error(fields: object, message: string): void }): 
   return (error, c) => {
     if (error instanceof DatabaseUnavailable) return databaseAway();
     if (error instanceof HTTPException) return problem(error.status, { detail: error.message });
-    log.error({ err: error, method: c.req.method, path: pathForLog(c.req.path) }, 'a request failed unexpectedly');
+    log.error({ error, method: c.req.method, path: pathForLog(c.req.path) }, 'a request failed unexpectedly');
     return problem(500, { detail: 'Something went wrong inside Rollcall; its log says what.' });
   };
 }

@@ -121,7 +121,9 @@ describe('the service in one process', () => {
     expect(await ping(`nightly/start?occ=${key}`)).toEqual(matched);
     expect(await ping(`nightly/0?occ=${encodeURIComponent(key)}`)).toEqual(matched);
     expect(await ping('nightly/log', { headers: { 'Rollcall-Occurrence': key } })).toEqual(matched);
-    expect((await ping('nightly?occ=2020-01-01T12:00'))[0]).toBe(422);
+    // Before the job's first occurrence there is one neighbour.
+    const [status, reason] = await ping('nightly?occ=2020-01-01T12:00');
+    expect([status, reason]).toEqual([422, expect.stringMatching(/; the nearest is \S+$/)]);
     expect((await ping('nightly?occ=tomorrow'))[0]).toBe(400);
   });
 

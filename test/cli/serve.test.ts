@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -65,6 +65,23 @@ test('the first start prints keys and a curl line that works, keeps them in a pr
   expect(performance.now() - stoppedAt).toBeLessThan(10_000);
 });
 
+test('the keys of another installation in the same folder stay, and the new ones lie beside them', async () => {
+  const data = join(folder, 'shared');
+  await mkdir(data);
+  await writeFile(join(data, 'first-run.json'), 'of another');
+  const run = start({ DATABASE_URL: await freshUrl(), DATA_DIR: data, HOST: '0.0.0.0' });
+  await run.waitFor(RUNS);
+  const path = join(data, 'first-run-2.json');
+  const { api_key } = JSON.parse(await readFile(path, 'utf8')) as { api_key: string };
+  expect(run.printed.out).toContain(api_key);
+  expect(run.printed.out).toContain(`shown this once, and kept in ${path}`);
+  expect(run.printed.out).toContain('set PUBLIC_URL');
+  expect(await readFile(join(data, 'first-run.json'), 'utf8')).toBe('of another');
+  run.child.kill('SIGTERM');
+  expect(await run.ended).toBe(0);
+  expect(run.printed.out).toMatch(/rollcall has stopped"}\n$/);
+});
+
 test('keys from the environment are neither printed nor written, and another one later only warns', async () => {
   const env = {
     DATABASE_URL: await freshUrl(),
@@ -114,7 +131,7 @@ test('a port that is taken stops the start with one line', async () => {
 test('an option that does not exist is exit code 2', async () => {
   const run = start({}, ['--nonsense']);
   expect(await run.ended).toBe(2);
-  expect(run.printed.err).toContain("unknown option '--nonsense'");
+  expect(run.printed.err).toMatch(/^rollcall: unknown option '--nonsense'/);
 });
 
 test('a HOST that is not of this machine is told in one line', async () => {

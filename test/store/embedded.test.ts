@@ -229,6 +229,25 @@ describe('a start that cannot work stops with one line', () => {
     expect(line).toContain(`${join(folder, 'postgres')} was written by PostgreSQL 16, and this Rollcall brings 18`);
   });
 
+  test.each([
+    ['foreign', async (postgres: string) => writeFile(join(postgres, 'notes.txt'), '')],
+    ['half-made', async (postgres: string) => writeFile(join(postgres, 'PG_VERSION'), '')],
+  ])('when the data are %s', async (_, fill) => {
+    const folder = freshFolder();
+    const postgres = join(folder, 'postgres');
+    await mkdir(postgres, { recursive: true });
+    await fill(postgres);
+    if (isRoot) {
+      const other = freshFolder();
+      await (await start(other)).stop();
+      const { uid, gid } = await stat(join(other, 'postgres'));
+      await chown(postgres, uid, gid);
+    }
+    const line = await refusal(folder);
+    oneLine(line);
+    expect(line).toContain(`${postgres} is there, but is no PostgreSQL data`);
+  });
+
   test('when PostgreSQL does not like its data, and passes on why', async () => {
     const folder = freshFolder();
     await (await start(folder)).stop();
@@ -254,6 +273,11 @@ describe('a start that cannot work stops with one line', () => {
     await embedded.stop();
     await chmod(closed, 0o700);
     expect(await refusal(join(closed, 'data'))).toContain(`cannot enter ${closed}:`);
+    const inner = join(closed, 'inner');
+    await mkdir(inner, { mode: 0o700 });
+    expect(await refusal(join(inner, 'data'))).toContain(
+      `cannot enter ${closed}, ${inner}: chmod o+x ${closed} ${inner},`,
+    );
   });
 
   test('as a normal user, when the folder may not be written', async () => {

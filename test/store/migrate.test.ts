@@ -76,6 +76,37 @@ describe('migrating', () => {
     });
   });
 
+  test('a role that may not create is told in one line what it lacks and what helps', async () => {
+    await migrations.set(FIRST);
+    const { pathname } = new URL(db.url);
+    const role = `poor_${pathname.slice(-8)}`;
+    const url = new URL(db.url);
+    Object.assign(url, { username: role, password: 'poor' });
+    const asOwner = (...statements: string[]): Promise<unknown> =>
+      db.database.transaction((tx) => tx.sql.unsafe(statements.join('; ')));
+    const line = () => migrate(url.href, migrations.folder, log).then(() => 'done', String);
+    await asOwner(`create role ${role} login password 'poor'`);
+    try {
+      const grants = `GRANT CREATE ON DATABASE ${pathname.slice(1)} TO ${role}; GRANT CREATE ON SCHEMA public TO ${role};`;
+      const first = await line();
+      expect(first).toMatch(/^CannotStart: role "poor_\w+" may not set up database "test_\w+" [^\n]+$/);
+      expect(first).toContain(`(permission denied for database ${pathname.slice(1)})`);
+      expect(first).toContain(grants);
+      await asOwner(`grant create on database ${pathname.slice(1)} to ${role}`);
+      const second = await line();
+      expect(second).toContain('(permission denied for schema public)');
+      expect(second).toContain(grants);
+      await asOwner(grants.slice(0, -1));
+      expect(await line()).toBe('done');
+      await asOwner('alter table one owner to current_user');
+      await migrations.set(FIRST, SECOND);
+      const third = await line();
+      expect(third).toMatch(/^CannotStart: .*must be owner of table one.*REASSIGN OWNED BY that_role TO poor_\w+;"$/);
+    } finally {
+      await asOwner(`drop owned by ${role} cascade`, `drop role ${role}`);
+    }
+  });
+
   test('refuses a folder without a journal', async () => {
     await expect(migrate(db.url, join(migrations.folder, 'nowhere'), log)).rejects.toThrow(/^no migrations in [^\n]*$/);
   });

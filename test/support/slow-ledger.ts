@@ -813,7 +813,7 @@ class SlowLedger {
     const [from, to] = [Math.min(open.lastTold ?? o.due, o.due), Math.max(open.lastTold ?? o.due, o.due)];
     if (this.#occurrences.some((other) => from < other.due && other.due < to && this.#endedWell(other, kind))) {
       open.events.push({ type: 'reminded', at: this.#now, first: o.due, before });
-      open.lastTold = o.due;
+      open.lastTold = Math.max(open.lastTold ?? o.due, o.due);
     }
   }
 

@@ -8,7 +8,10 @@ import { createMetrics } from '../../src/web/metrics.ts';
 import { testApp } from './harness.ts';
 
 test('the page at / says what this is and how it is, without script and under a strict policy', async () => {
-  const checks = [{ name: 'evaluator', ok: false, detail: '<b>stuck</b>' }];
+  const checks = [
+    { name: 'evaluator', ok: false, detail: '<b>stuck</b>' },
+    { name: 'tz', ok: false, detail: 'old' },
+  ];
   const { app } = testApp({ deps: { readHealth: async () => ({ status: 'failing', tz_version: '2026a', checks }) } });
   const response = await app.request('/');
   const page = await response.text();
@@ -17,6 +20,9 @@ test('the page at / says what this is and how it is, without script and under a 
   expect(page).toContain('not well');
   expect(page).toContain('/api/v1/docs');
   expect(page).toContain('&lt;b&gt;stuck&lt;/b&gt;');
+  expect(page).toContain('✗ evaluator');
+  // What never turns it red is no cross.
+  expect(page).toContain('i tz');
   expect(page).not.toContain('<script');
   const style = /<style>([\s\S]*)<\/style>/.exec(page)?.[1] ?? '';
   const policy = response.headers.get('content-security-policy');

@@ -18,7 +18,7 @@ export async function bringToNow({ catchUp, log }: BringDeps, jobs: readonly Fou
       await catchUp([id]);
     } catch (error) {
       if (error instanceof DatabaseUnavailable) throw error;
-      log.error({ err: error, job: slug }, 'a job could not be brought to now before it was read');
+      log.error({ error, job: slug }, 'a job could not be brought to now before it was read');
     }
   }
 }

@@ -127,7 +127,7 @@ async function sendTestMessage(deps: ApiDeps, c: Context, caller: Caller): Promi
   const delivery = await sendTest(channel, {
     database: deps.database,
     context: deps.channelContext,
-    report: (error) => deps.log.error({ err: error, channel: channel.slug }, 'a test message failed unexpectedly'),
+    report: (error) => deps.log.error({ error, channel: channel.slug }, 'a test message failed unexpectedly'),
   });
   return Response.json({
     outcome: delivery.outcome,

@@ -59,7 +59,7 @@ export function parseDefinition(
   input: Readonly<Record<string, unknown>>,
   { zones, channels }: DefinitionContext,
 ): ParsedDefinition {
-  const fields = readFields(input, [...FIELDS, ...NOT_YET]);
+  const fields = readFields(input, FIELDS, NOT_YET);
   for (const name of NOT_YET) {
     if (fieldValue(fields, name) !== undefined) refuseField(fields, name, 'not supported yet: leave it out');
   }

@@ -11,10 +11,12 @@ import type { PageSize } from './query.ts';
 const instant = z.string().meta({ format: 'date-time', description: 'RFC 3339, UTC', example: '2026-10-25T00:30:00Z' });
 const key = z.string().meta({ description: 'An occurrence key', example: '2026-10-25T02:30+02:00' });
 const shortDuration = z.string().meta({ description: 'A duration', example: '10m' });
+const DURATION = { description: '"90s", "10m", "6h", "2d", ISO 8601, or whole seconds; at most 366d', example: '10m' };
+const period = z.union([z.string(), z.int().min(0)]).meta(DURATION);
 const duration = z
   .union([z.string(), z.int().min(0)])
   .nullable()
-  .meta({ description: '"90s", "10m", "6h", "2d", ISO 8601, or whole seconds; at most 366d', example: '10m' });
+  .meta(DURATION);
 const nextCursor = z.string().nullable().meta({ description: 'For `cursor`, to get the next page; null on the last.' });
 
 const STATUSES: readonly JobStatus[] = ['paused', 'down', 'late', 'new', 'unknown', 'up'];
@@ -30,7 +32,7 @@ export const problemSchema = z
   .openapi('Problem');
 
 const cron = z.strictObject({ cron: z.string().meta({ example: '30 2 * * *' }) });
-const heartbeat = <D extends z.ZodType>(period: D) => z.strictObject({ heartbeat: period });
+const heartbeat = <D extends z.ZodType>(length: D) => z.strictObject({ heartbeat: length });
 
 export const definitionSchema = z
   .strictObject({
@@ -39,7 +41,7 @@ export const definitionSchema = z
     tags: z.array(z.string().max(LIMITS.tag)).max(LIMITS.tags).optional(),
     zone: z.string().meta({ description: 'A tz database name, or UTC. No default.', example: 'Europe/Berlin' }),
     schedules: z
-      .array(z.union([cron, z.strictObject({ every: duration, anchor: instant.optional() }), heartbeat(duration)]))
+      .array(z.union([cron, z.strictObject({ every: period, anchor: instant.optional() }), heartbeat(period)]))
       .describe('Cron and interval schedules, of which the job runs at the union; or one heartbeat alone.'),
     missed_runs: z
       .enum(['catch_up', 'coalesce', 'skip'])

@@ -117,6 +117,12 @@ test('what a heartbeat does not take is refused with it', () => {
   ]);
 });
 
+test('an unknown field is told which ones there are, and none that is refused', () => {
+  const [line] = wrong({ ...daily, graze: '5m' });
+  expect(line).toMatch(/^graze: unknown field: .*\bgrace\b/);
+  expect(line).not.toMatch(/alert_after|throttle|overlap/);
+});
+
 test('what is not built yet is refused, not stored', () => {
   for (const field of ['alert_after', 'after', 'max_catch_up', 'throttle', 'overlap']) {
     expect(wrong({ ...daily, [field]: '10s' })).toEqual([`${field}: not supported yet: leave it out`]);

@@ -74,6 +74,14 @@ test('the document is OpenAPI 3.1, needs no key, and every call in it is routed'
   expect(new Set(operations().map(([, , { operationId }]) => operationId)).size).toBe(operations().length);
 });
 
+test('the document allows null only where it is taken: a schedule wants its period', () => {
+  const definition = z.fromJSONSchema(resolved(document.components.schemas['JobDefinition']) as never);
+  const daily = { zone: 'UTC', schedules: [{ every: '1d' }], grace: null };
+  expect(definition.safeParse(daily).success).toBe(true);
+  for (const schedule of [{ every: null }, { heartbeat: null }])
+    expect(definition.safeParse({ ...daily, schedules: [schedule] }).success).toBe(false);
+});
+
 test('every call wants a key, and says so', async () => {
   for (const [, , { operationId }] of operations()) await call(operationId, {}, { key: null });
 });

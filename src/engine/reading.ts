@@ -1,5 +1,6 @@
+import { heartbeatPeriod } from '../core/definition.ts';
 import { formatKey } from '../core/key.ts';
-import { inProgress, type State } from '../core/occurrence.ts';
+import { inProgress, isOpen, type State } from '../core/occurrence.ts';
 import type { Instant, Result } from '../core/time.ts';
 import { UTC_TABLE, type Zone, zoneOf } from '../core/zone.ts';
 import type { Tx } from '../store/database.ts';
@@ -115,7 +116,13 @@ export async function withOwed(
   const atWork = new Set(
     runs.filter((run) => inProgress(run, stored.definition, tx.now)).map(({ scheduledFor }) => scheduledFor),
   );
-  return rows.map(({ zone, wanted: isWanted, coveredBy, coveredByZone, ...row }) => ({
+  // Begun early and due since the pause began: skipped, though only the next input writes it down (docs/ledger.md, 29).
+  const { pausedAt, definition } = stored;
+  const since = heartbeatPeriod(definition.schedules) === null ? pausedAt : null;
+  const isSkipped = ({ scheduledFor, state }: StoredOccurrence): boolean =>
+    since !== null && isOpen(state) && scheduledFor > since && scheduledFor <= tx.now;
+  const shown = rows.map((row) => (isSkipped(row) ? { ...row, state: 'skipped' as const, reason: 'paused' } : row));
+  return shown.map(({ zone, wanted: isWanted, coveredBy, coveredByZone, ...row }) => ({
     ...row,
     key: formatKey(row.scheduledFor, zoneNamed(zones, zone)),
     owed: isWanted && !atWork.has(row.scheduledFor),

@@ -116,6 +116,21 @@ export type Ledger = {
   newIds: number;
 };
 
+/** A ledger as it is loaded: its transaction has done nothing yet. */
+export function nothingDone() {
+  return {
+    quiet: false,
+    changed: new Set<Row>(),
+    changedRuns: new Set<Run>(),
+    changedIncidents: new Set<Incident>(),
+    members: [],
+    events: [],
+    unknown: [],
+    covers: [],
+    newIds: 0,
+  };
+}
+
 export function versionOf(ledger: Ledger, number: number): Version {
   const version = ledger.versions.find((one) => one.number === number);
   if (!version) throw new Error(`schedule version ${number} is not loaded`);

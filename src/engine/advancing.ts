@@ -51,7 +51,7 @@ export async function advanceJob(
   const { reached, applied, said } = applyDeferred(one, deferred, pings, until);
   const left = job.deferred - applied.length;
   await save(tx, [outcomeOf(one, left, tx.now)]);
-  for (const [ping, result] of applied) await settleDeferred(tx, ping.id, { ...result(), counted: result().counted });
+  for (const [ping, result] of applied) await settleDeferred(tx, ping.id, result());
   await tell(tx, [one], said);
   return reached && left === 0 ? 'reached' : 'behind';
 }

@@ -3,7 +3,7 @@ import { heartbeatPeriod } from '../core/definition.ts';
 import { groupBy } from '../core/group.ts';
 import type { KeySpelling } from '../core/key.ts';
 import { keyCandidates } from '../core/key.ts';
-import type { Ledger, Version } from '../core/ledger.ts';
+import { type Ledger, nothingDone, type Version } from '../core/ledger.ts';
 import { RUN_MEMORY_MS, type Run } from '../core/occurrence.ts';
 import type { Ping } from '../core/ping.ts';
 import { type ScheduleSpec, timetable } from '../core/schedule.ts';
@@ -182,15 +182,7 @@ function assemble(
       threads: new Map(),
       incidents: new Map((incidents.get(job.id) ?? []).map((incident) => [incident.kind, incident])),
       wells: wells.get(job.id) ?? [],
-      quiet: false,
-      changed: new Set(),
-      changedRuns: new Set(),
-      changedIncidents: new Set(),
-      members: [],
-      events: [],
-      unknown: [],
-      covers: [],
-      newIds: 0,
+      ...nothingDone(),
     };
     for (const { thread, fingerprint, receivedAt, scheduledFor, lastRunId, runId } of threads.get(job.id) ?? []) {
       const last =

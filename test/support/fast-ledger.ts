@@ -4,7 +4,7 @@ import { applyPing } from '../../src/core/apply.ts';
 import { applyDecision, applyPause, applyResume, applySettings, applyVersion } from '../../src/core/change.ts';
 import { heartbeatPeriod } from '../../src/core/definition.ts';
 import { parseKey } from '../../src/core/key.ts';
-import { anchorHeartbeat, type Incident, type Ledger, nextDue } from '../../src/core/ledger.ts';
+import { anchorHeartbeat, type Incident, type Ledger, nextDue, nothingDone } from '../../src/core/ledger.ts';
 import { timetable } from '../../src/core/schedule.ts';
 import { jobStatus } from '../../src/core/status.ts';
 import type { Instant } from '../../src/core/time.ts';
@@ -76,15 +76,7 @@ class FastJob {
       threads: new Map(),
       incidents: new Map(),
       wells: [],
-      quiet: false,
-      changed: new Set(),
-      changedRuns: new Set(),
-      changedIncidents: new Set(),
-      members: [],
-      events: [],
-      unknown: [],
-      covers: [],
-      newIds: 0,
+      ...nothingDone(),
     };
     if (version.periodMs === null) this.ledger.nextUnrecorded = nextDue(this.ledger, history.createdAt);
     else anchorHeartbeat(this.ledger, history.createdAt);

@@ -2,6 +2,11 @@ import type { ScheduleSpec } from './schedule.ts';
 import type { Seconds } from './time.ts';
 
 export type MissedRuns = 'catch_up' | 'coalesce' | 'skip';
+/** What a claim does while a run of the job is in progress: wait, hand out regardless, or end the older claim. */
+export type Overlap = 'forbid' | 'allow' | 'replace';
+
+export const DEFAULT_MAX_CATCH_UP = 100;
+export const DEFAULT_THROTTLE_S = 10;
 
 /**
  * A job as PUT defines it (DESIGN section 11), parsed; stored as JSON. Durations are whole seconds, null is the default
@@ -21,6 +26,11 @@ export type JobDefinition = {
   readonly grace: Seconds | null;
   readonly usefulFor: Seconds | null;
   readonly maxRuntime: Seconds | null;
+  /** More owed than this under catch_up, and a person has to decide; null: 100. */
+  readonly maxCatchUp: number | null;
+  /** Between two hand-outs of owed ones; null: 10 s. */
+  readonly throttle: Seconds | null;
+  readonly overlap: Overlap;
   readonly duplicates: 'alert' | 'record';
   readonly unscheduled: 'alert' | 'record';
   readonly channels: readonly string[] | null;

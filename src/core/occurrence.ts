@@ -33,7 +33,17 @@ export const isVerdict = (state: State): boolean => !isOpen(state) && state !== 
 /** The settings of a job that the ledger reads. */
 export type Settings = Pick<
   JobDefinition,
-  'missedRuns' | 'early' | 'startWithin' | 'grace' | 'usefulFor' | 'maxRuntime' | 'duplicates' | 'unscheduled'
+  | 'missedRuns'
+  | 'early'
+  | 'startWithin'
+  | 'grace'
+  | 'usefulFor'
+  | 'maxRuntime'
+  | 'maxCatchUp'
+  | 'throttle'
+  | 'overlap'
+  | 'duplicates'
+  | 'unscheduled'
 >;
 
 /** The deadlines of one occurrence (section 4), as instants; `usefulUntil` is Infinity where unbounded. */

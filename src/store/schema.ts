@@ -85,6 +85,18 @@ export const scheduleVersions = pgTable(
   (t) => [primaryKey({ columns: [t.jobId, t.number] })],
 );
 
+/** The transitions of a zone as they were in a tz database, so that a version is read by the one it was made with. */
+export const zoneTables = pgTable(
+  'zone_tables',
+  {
+    tzVersion: text('tz_version').notNull(),
+    zone: text('zone').notNull(),
+    /** ZoneTable of core/zone.ts, without its name. */
+    table: jsonb('zone_table').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.tzVersion, t.zone] })],
+);
+
 /** Stretches (after, until] in which the job was paused; the open one has no end. */
 export const pauses = pgTable(
   'pauses',
@@ -110,6 +122,12 @@ export const cursors = pgTable(
     failures: smallint('failures').notNull().default(0),
     retryAt: instant('retry_at'),
     constantRid: boolean('constant_rid').notNull().default(false),
+    /** catch_up: wanted ones that no decision was taken about. */
+    backlog: integer('backlog').notNull().default(0),
+    /** A person said run or skip about what was due by then. */
+    decidedUntil: instant('decided_until'),
+    /** The last claim was given then; the next owed one follows after the throttle. */
+    lastHandOut: instant('last_hand_out'),
   },
   (t) => [index('cursors_due').on(t.nextCheckAt)],
 );
@@ -139,6 +157,8 @@ export const occurrences = pgTable(
     incidentId: bigint('incident_id', { mode: 'number' }),
     /** A duplicate of it was reported. */
     doubled: boolean('doubled').notNull().default(false),
+    /** An unknown one that a person said to run. */
+    confirmed: boolean('confirmed').notNull().default(false),
     /** The next instant at which the clock alone changes it. */
     checkAt: instant('check_at'),
     note: text('note'),
@@ -151,6 +171,9 @@ export const occurrences = pgTable(
     index('occurrences_uncovered')
       .on(t.jobId, t.scheduledFor)
       .where(sql`${t.coveredBy} is null and ${t.state} in ('coalesced', 'failed', 'missed', 'unknown')`),
+    index('occurrences_unconfirmed')
+      .on(t.jobId, t.scheduledFor)
+      .where(sql`${t.state} = 'unknown' and not ${t.confirmed}`),
     index('occurrences_open').on(t.jobId, t.scheduledFor).where(sql`${t.state} in ('expected', 'running', 'overdue')`),
     index('occurrences_settled')
       .on(t.jobId, t.scheduledFor)
@@ -183,6 +206,26 @@ export const runs = pgTable(
     index('runs_occurrence').on(t.jobId, t.scheduledFor),
     index('runs_open').on(t.jobId, t.startedAt).where(sql`${t.endedAt} is null`),
   ],
+);
+
+/** One occurrence handed to one runner; live until `lease_until`, while its run has not ended. */
+export const claims = pgTable(
+  'claims',
+  {
+    id: id(),
+    jobId: jobId(),
+    scheduledFor: instant('scheduled_for').notNull(),
+    rid: uuid('rid').notNull(),
+    runId: bigint('run_id', { mode: 'number' })
+      .notNull()
+      .references(() => runs.id, { onDelete: 'cascade' }),
+    claimedAt: instant('claimed_at').notNull(),
+    leaseUntil: instant('lease_until').notNull(),
+    /** Given back by its runner, or taken over (overlap: replace). */
+    endedAt: instant('ended_at'),
+    outcome: text('outcome', { enum: ['released', 'replaced'] }),
+  },
+  (t) => [unique('claims_rid').on(t.jobId, t.rid), index('claims_run').on(t.runId)],
 );
 
 /** Every request that named an existing job: evidence, never changed but to say how it was applied. */
@@ -359,11 +402,17 @@ export const beats = pgTable('beats', {
   through: instant('through').notNull(),
 });
 
-/** Database time without a beat: over 30 s blind, 3 to 30 s a gap. Unique on its beginning: two replicas record it once. */
+/**
+ * Database time in which what was heard cannot be trusted: over 30 s without a beat, skipped or repeated by the clock
+ * (blind), or 3 to 30 s without a beat (gap). Unique on its beginning: two replicas record it once.
+ */
 export const blindWindows = pgTable('blind_windows', {
   after: instant('after').primaryKey(),
   until: instant('until').notNull(),
   kind: text('kind', { enum: ['blind', 'gap'] }).notNull(),
+  cause: text('cause', { enum: ['silent', 'skipped', 'repeated'] })
+    .notNull()
+    .default('silent'),
 });
 
 /** Small facts of the installation: tz version last used, first run, … */

@@ -22,6 +22,9 @@ export type HistorySettings = {
   readonly grace: Seconds | null;
   readonly usefulFor: Seconds | null;
   readonly maxRuntime: Seconds | null;
+  readonly maxCatchUp: number | null;
+  readonly throttle: Seconds | null;
+  readonly overlap: 'forbid' | 'allow' | 'replace';
   readonly duplicates: 'alert' | 'record';
   readonly unscheduled: 'alert' | 'record';
 };

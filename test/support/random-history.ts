@@ -319,6 +319,9 @@ function settingsOf(
     // The API refuses an explicit window shorter than an explicit grace.
     usefulFor: isHeartbeat || usefulFor === null ? null : Math.max(usefulFor, grace ?? 0),
     maxRuntime: seconds(drawn.maxRuntime),
+    maxCatchUp: null,
+    throttle: null,
+    overlap: 'forbid',
     duplicates: policy.duplicates,
     unscheduled: policy.unscheduled,
   };

@@ -14,6 +14,9 @@ const hourly: HistorySettings = {
   grace: null,
   usefulFor: null,
   maxRuntime: null,
+  maxCatchUp: null,
+  throttle: null,
+  overlap: 'forbid',
   duplicates: 'alert',
   unscheduled: 'record',
 };

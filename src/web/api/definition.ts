@@ -1,9 +1,10 @@
-import type { JobDefinition, MissedRuns } from '../../core/definition.ts';
+import type { JobDefinition, MissedRuns, Overlap } from '../../core/definition.ts';
 import { type FieldError, parseSchedules, type ScheduleSpec } from '../../core/schedule.ts';
 import { formatDuration, formatInstant, type Seconds } from '../../core/time.ts';
 import { UTC_TABLE, type Zone, zoneOf } from '../../core/zone.ts';
 import type { Zones } from '../../zones.ts';
 import {
+  countField,
   durationField,
   type Fields,
   fieldValue,
@@ -44,12 +45,15 @@ const FIELDS = [
   'grace',
   'useful_for',
   'max_runtime',
+  'max_catch_up',
+  'throttle',
+  'overlap',
   'duplicates',
   'unscheduled',
   'channels',
 ];
 /** In the contract, but nothing acts on them yet: to store them would promise what is not done. */
-const NOT_YET = ['alert_after', 'after', 'max_catch_up', 'throttle', 'overlap'];
+const NOT_YET = ['alert_after', 'after'];
 /** What makes no sense for a heartbeat: its one occurrence is due a period after the last run. */
 const NOT_WITH_HEARTBEAT = ['missed_runs', 'early', 'useful_for'];
 
@@ -66,15 +70,19 @@ export function parseDefinition(
   const { zone, name: zoneName } = zoneField(fields, zones);
   const schedules = schedulesField(fields, zone);
   const heartbeat = hasHeartbeat(fieldValue(fields, 'schedules'));
+  const missedRuns = missedRunsField(fields, heartbeat);
   const definition: JobDefinition = {
     name: textField(fields, 'name', { max: LIMITS.name, fallback: slug, blank: false }),
     description: textField(fields, 'description', { max: LIMITS.description, fallback: '', lines: true }),
     tags: tagsField(fields),
     zone: zoneName,
     schedules,
-    missedRuns: missedRunsField(fields, heartbeat),
+    missedRuns,
     missedRunsReason: textField(fields, 'missed_runs_reason', { max: LIMITS.reason, fallback: '', lines: true }),
     ...tolerances(fields),
+    maxCatchUp: countField(fields, 'max_catch_up', { least: 0, most: 10_000 }),
+    throttle: durationField(fields, 'throttle', { zero: true }),
+    overlap: overlapField(fields, missedRuns),
     duplicates: wordField(fields, 'duplicates', ['alert', 'record'], 'alert'),
     unscheduled: wordField(fields, 'unscheduled', ['record', 'alert'], 'record'),
     channels: channelsField(fields, channels),
@@ -99,6 +107,9 @@ export function definitionJson(definition: JobDefinition) {
     grace: short(definition.grace),
     useful_for: short(definition.usefulFor),
     max_runtime: short(definition.maxRuntime),
+    max_catch_up: definition.maxCatchUp,
+    throttle: short(definition.throttle),
+    overlap: definition.overlap,
     duplicates: definition.duplicates,
     unscheduled: definition.unscheduled,
     channels: definition.channels,
@@ -158,6 +169,18 @@ function missedRunsField(fields: Fields, heartbeat: boolean): MissedRuns | null 
     value === undefined ? 'missed_runs is required: what happens when nobody ran an occurrence? Write' : 'must be';
   refuseField(fields, 'missed_runs', `${problem} ${choice}`);
   return null;
+}
+
+function overlapField(fields: Fields, missedRuns: MissedRuns | null): Overlap {
+  const overlap = wordField(fields, 'overlap', ['forbid', 'allow', 'replace'], 'forbid');
+  if (overlap === 'replace' && missedRuns === 'catch_up') {
+    refuseField(
+      fields,
+      'overlap',
+      'not "replace" with catch_up, where each occurrence is work of its own: use "forbid" or "allow"',
+    );
+  }
+  return overlap;
 }
 
 function tagsField(fields: Fields): readonly string[] {

@@ -86,6 +86,19 @@ export function durationField(fields: Fields, name: string, { zero = false } = {
   return null;
 }
 
+/** A whole number from `least` to `most`; null when it was left out or null. */
+export function countField(
+  fields: Fields,
+  name: string,
+  { least, most }: { readonly least: number; readonly most: number },
+): number | null {
+  const value = nullableValue(fields, name);
+  if (value === undefined) return null;
+  if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value;
+  refuseField(fields, name, `must be a whole number from ${least} to ${most}`);
+  return null;
+}
+
 type ListRule = { readonly most: number; readonly item: (value: string) => string | null; readonly what: string };
 
 /** A list of different texts, each of which `item` has nothing against; null when it was left out. */

@@ -54,6 +54,18 @@ export const definitionSchema = z
     grace: duration.optional().describe('Default: 5m, or useful_for if that is shorter. May be 0.'),
     useful_for: duration.optional().describe('Default: unbounded; with skip, until the next occurrence.'),
     max_runtime: duration.optional().describe('Default: none.'),
+    max_catch_up: z
+      .int()
+      .min(0)
+      .max(10_000)
+      .nullable()
+      .optional()
+      .describe('More owed than this under catch_up, and a person has to say run or skip. Default: 100.'),
+    throttle: duration.optional().describe('Between two hand-outs of what is owed; may be 0s. Default: 10s.'),
+    overlap: z
+      .enum(['forbid', 'allow', 'replace'])
+      .optional()
+      .describe('What a claim does while a run is in progress. Default: forbid. replace: not with catch_up.'),
     duplicates: z.enum(['alert', 'record']).optional().describe('Default: alert.'),
     unscheduled: z.enum(['record', 'alert']).optional().describe('Default: record.'),
     channels: z
@@ -84,6 +96,9 @@ export const jobSchema = z
     grace: nullableShort,
     useful_for: nullableShort,
     max_runtime: nullableShort,
+    max_catch_up: z.int().nullable(),
+    throttle: nullableShort,
+    overlap: z.enum(['forbid', 'allow', 'replace']),
     duplicates: z.enum(['alert', 'record']),
     unscheduled: z.enum(['record', 'alert']),
     channels: z.array(z.string()).nullable(),

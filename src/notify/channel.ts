@@ -24,19 +24,26 @@ export type NoticeEvent = NoticeMessage & {
 
 export type BatchEvent = IncidentMessage | NoticeEvent;
 
+/** A message of this channel that was delivered; `receipt` is what its kind asked to be kept of it. */
+type FirstMessage = { readonly id: string; readonly receipt: string | null };
+
 /** One message to one channel: everything that waited for it, in order. */
 export type Batch = {
   /** Equal on every attempt: by it a receiver spots a repeat. */
   readonly id: string;
   /** When this attempt began, on the database's clock. */
   readonly sentAt: Instant;
-  /** Id of the message that told these incidents first, if one did and it was the same for all of them. */
-  readonly inReplyTo: string | null;
+  /** The message that told these incidents first, if one did and it was the same for all of them. */
+  readonly inReplyTo: FirstMessage | null;
   readonly events: readonly BatchEvent[];
 };
 
 export type Delivery =
-  | { readonly outcome: 'delivered' }
+  | {
+      readonly outcome: 'delivered';
+      /** Handed to later messages about the same incidents: what a reply needs to know. Stored, so never a secret. */
+      readonly receipt?: string;
+    }
   | {
       readonly outcome: 'retry';
       readonly reason: string;
@@ -44,6 +51,8 @@ export type Delivery =
       readonly retryAfterMs?: number;
       /** The receiver may have it nevertheless: the next attempt must be the same message, with nothing added. */
       readonly uncertain?: boolean;
+      /** After so many attempts it counts as rejected: some of those behind the receiver have it each time. */
+      readonly mostAttempts?: number;
     }
   | {
       readonly outcome: 'rejected';
@@ -72,10 +81,19 @@ export type ParsedSettings =
   | { readonly ok: true; readonly value: Settings }
   | { readonly ok: false; readonly errors: readonly FieldError[] };
 
+/**
+ * What may stand together in one message. `all`: everything that waits. `thread`: what was first told by the same
+ * message (or by none yet), so that it can be a reply to it; of very many threads at once all together. `incident`:
+ * one incident or notice, for a receiver that keeps an alert of its own for each.
+ */
+export type Grouping = 'all' | 'thread' | 'incident';
+
 /** One way of telling people. A kind is one file and one line in registry.ts. */
 export type ChannelKind = {
   readonly label: string;
   readonly fields: readonly ChannelField[];
+  /** Not said: `all`. */
+  readonly grouping?: Grouping;
   /** Checks what a person gave (strings under the names of `fields`, required ones present); may resolve names. */
   parse(given: Settings, context: ChannelContext): Promise<ParsedSettings>;
   /** Makes stored settings usable; refuses what this installation cannot do now. */
@@ -86,17 +104,25 @@ export type ChannelKind = {
   close?(context: ChannelContext): Promise<void>;
 };
 
-export function delivered(): Delivery {
-  return { outcome: 'delivered' };
+export function delivered(receipt?: string): Delivery {
+  return receipt === undefined ? { outcome: 'delivered' } : { outcome: 'delivered', receipt };
 }
 
-export function retry(
-  reason: string,
-  options: { readonly retryAfterMs?: number; readonly uncertain?: boolean } = {},
-): Delivery {
+type Retry = Extract<Delivery, { readonly outcome: 'retry' }>;
+
+export function retry(reason: string, options: Omit<Retry, 'outcome' | 'reason'> = {}): Delivery {
   return { outcome: 'retry', reason, ...options };
 }
 
 export function rejected(reason: string, { permanent = false }: { readonly permanent?: boolean } = {}): Delivery {
   return { outcome: 'rejected', reason, permanent };
+}
+
+/** The settings when every rule holds, else everything that is wrong with them. */
+export function checkedSettings(
+  settings: Settings,
+  rules: readonly (readonly [path: string, holds: boolean, message: string])[],
+): ParsedSettings {
+  const errors = rules.filter(([, holds]) => !holds).map(([path, , message]) => ({ path, message }));
+  return errors.length > 0 ? { ok: false, errors } : { ok: true, value: settings };
 }

@@ -7,7 +7,7 @@ import { type ChannelRow, lockChannel, recordAttempt, recordExpiry } from '../st
 import { type Database, DatabaseUnavailable, type Tx } from '../store/database.ts';
 import {
   channelsWithWork,
-  firstMessageId,
+  firstMessage,
   giveUp,
   type Lease,
   lease,
@@ -20,9 +20,16 @@ import {
   WORTH_MS,
   waitingRows,
 } from '../store/outbox.ts';
-import type { Batch, BatchEvent, ChannelContext, Delivery, NoticeOccurrence } from './channel.ts';
+import {
+  type Batch,
+  type BatchEvent,
+  type ChannelContext,
+  type Delivery,
+  type NoticeOccurrence,
+  rejected,
+} from './channel.ts';
 import { type GivenUp, planMessage } from './grouping.ts';
-import { sendOnce } from './registry.ts';
+import { channelKinds, sendOnce } from './registry.ts';
 
 const FIRST_DELAY_MS = 5000;
 const LONGEST_DELAY_MS = 15 * 60_000;
@@ -119,7 +126,7 @@ async function serveChannel(channelId: number, { database, context, log, random 
   if (!taken) return false;
   const { channel, batch } = taken;
   const report = (error: unknown): void => log.error({ error, channel: channel.slug }, 'sending failed by a bug');
-  const delivery = await sendOnce(channel, batch, { context, report });
+  const delivery = lastWord(await sendOnce(channel, batch, { context, report }), taken.attempts);
   await database.transaction((tx) => record(tx, taken, delivery, random()));
   const facts = { channel: channel.slug, message: batch.id, events: batch.events.length };
   if (delivery.outcome === 'delivered') log.info(facts, 'message delivered');
@@ -132,7 +139,7 @@ async function take(tx: Tx, channelId: number, context: ChannelContext): Promise
   const channel = await lockChannel(tx, channelId, { wait: false });
   if (!channel) return null;
   const waiting = await waitingRows(tx, channelId);
-  const { givenUp, message } = planMessage(waiting, tx.now);
+  const { givenUp, message } = planMessage(waiting, tx.now, channelKinds.get(channel.kind)?.grouping);
   await giveUp(tx, givenUp);
   await judgeExpired(tx, channel, expiredOf(waiting.rows, givenUp));
   if (!message) return null;
@@ -165,7 +172,7 @@ async function batchOf(tx: Tx, channelId: number, { leased, rows, context }: Lea
     return { ...payload, occurrences, occurrenceCount: about[0]?.total ?? 0 };
   });
   const incidents = [...new Set(rows.flatMap(({ incidentId }) => (incidentId === null ? [] : [incidentId])))];
-  const inReplyTo = incidents.length === 0 ? null : await firstMessageId(tx, channelId, incidents);
+  const inReplyTo = incidents.length === 0 ? null : await firstMessage(tx, channelId, incidents);
   return { id: leased.messageId, sentAt: tx.now, inReplyTo, events };
 }
 
@@ -174,6 +181,12 @@ function noticeOccurrence(line: NoticeLine, zones: ChannelContext['zones']): Not
   const zone = zones.get(zoneName);
   const key = zone.ok ? formatKey(scheduledFor, zone.value) : formatInstant(scheduledFor);
   return { job: { slug, name, tags, zone: zoneName }, key, scheduledFor, state };
+}
+
+/** A message that is not worth another attempt is over. */
+function lastWord(delivery: Delivery, attempts: number): Delivery {
+  const isOver = delivery.outcome === 'retry' && attempts >= (delivery.mostAttempts ?? Number.POSITIVE_INFINITY);
+  return isOver ? rejected(delivery.reason) : delivery;
 }
 
 async function record(tx: Tx, { channel, lease: leased, attempts }: Taken, delivery: Delivery, random: number) {

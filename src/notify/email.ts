@@ -11,7 +11,7 @@ import {
   retry,
 } from './channel.ts';
 import { ATTEMPT_MS } from './outbound.ts';
-import { plain } from './phrases.ts';
+import { plain, shownOutput } from './phrases.ts';
 import type { Part, Story } from './story.ts';
 import { type Rest, type Wording, wording } from './wording.ts';
 
@@ -110,7 +110,7 @@ function mailOf(batch: Batch, to: string, from: Mailbox, context: ChannelContext
   const thread =
     batch.inReplyTo === null
       ? {}
-      : { inReplyTo: `<${batch.inReplyTo}@${domain}>`, references: `<${batch.inReplyTo}@${domain}>` };
+      : { inReplyTo: `<${batch.inReplyTo.id}@${domain}>`, references: `<${batch.inReplyTo.id}@${domain}>` };
   return {
     from,
     to: { name: '', address: to },
@@ -191,7 +191,7 @@ function partText(part: Part, isFirst: boolean): readonly string[] {
     case 'command':
       return [`  ${part.line}`, ...(part.instead === null ? [] : [`  ${part.instead}`])];
     case 'output': {
-      const lines = shown(part.text).split('\n');
+      const lines = shownOutput(part.text).split('\n');
       return ['Last output:', ...lines.map((line) => `  | ${line}`)];
     }
   }
@@ -256,16 +256,8 @@ function partHtml(part: Part, isFirst: boolean): readonly string[] {
         ...(part.instead === null ? [] : [`<div>${escapeHtml(part.instead)}</div>`]),
       ];
     case 'output':
-      return [`<div><b>Last output:</b></div><pre style="${CODE}">${escapeHtml(shown(part.text))}</pre>`];
+      return [`<div><b>Last output:</b></div><pre style="${CODE}">${escapeHtml(shownOutput(part.text))}</pre>`];
   }
-}
-
-/** Output without controls; what a terminal would have acted on has no business in a mail. */
-function shown(output: string): string {
-  return output
-    .replace(/\r\n?/g, '\n')
-    .replace(/[^\P{Cc}\n\t]/gu, '')
-    .trim();
 }
 
 function escapeHtml(text: string): string {

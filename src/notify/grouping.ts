@@ -1,10 +1,13 @@
 import type { Instant } from '../core/time.ts';
-import { LEASE_MS, type WaitingRow, WORTH_MS } from '../store/outbox.ts';
+import { LEASE_MS, type Waiting, type WaitingRow, WORTH_MS } from '../store/outbox.ts';
+import type { Grouping } from './channel.ts';
 
 /** At most one message a second for each channel. */
 const SPACING_MS = 1000;
 /** Failed attempts after which a message holds up only what must stay behind it. */
 const STUCK_AFTER = 3;
+/** With more threads than this at once a message about all of them says more than a reply in each. */
+const MOST_THREADS = 5;
 
 export type GivenUp = { readonly id: number; readonly state: 'withheld' | 'expired'; readonly reason: string };
 
@@ -14,8 +17,6 @@ export type Plan = {
   readonly message: { readonly id: string | null; readonly rowIds: readonly number[] } | null;
 };
 
-type State = { readonly rows: readonly WaitingRow[]; readonly lastAttemptAt: Instant | null };
-
 /**
  * Chooses the next message of a channel from everything that waits for it, oldest first.
  *
@@ -24,17 +25,23 @@ type State = { readonly rows: readonly WaitingRow[]; readonly lastAttemptAt: Ins
  * under way wait for the next one; a second is begun beside one that is stuck, never a third: what a dead receiver
  * missed comes in a few messages, and one message that a receiver chokes on does not silence the rest.
  */
-export function planMessage({ rows: all, lastAttemptAt }: State, now: Instant): Plan {
+export function planMessage(
+  { rows: all, lastAttemptAt, isDoubted = false }: Waiting,
+  now: Instant,
+  grouping: Grouping = 'all',
+): Plan {
   // A rest longer than the delay itself: the clock was set back, and nobody can be made to wait by that.
   const isVoid = lastAttemptAt !== null && lastAttemptAt > now;
   const held = all.some((row) => isHeld(row, now, isVoid));
   const tooSoon = lastAttemptAt !== null && !isVoid && now - lastAttemptAt < SPACING_MS;
   if (held || tooSoon) return { givenUp: [], message: null };
-  const ended = all.flatMap((row) => endOf(row, now));
+  // A clock that nobody believes ends nothing.
+  const ended = isDoubted ? [] : all.flatMap((row) => endOf(row, now));
   const endedIds = new Set(ended.map(({ id }) => id));
-  const rows = all.filter(({ id }) => !endedIds.has(id));
-  const isDue = (row: WaitingRow): boolean => isVoid || row.notBefore <= now || row.createdAt > now;
-  const chosen = retried(rows, isDue) ?? begun(rows, isDue);
+  const rows = all.filter(({ id, isGathering = false }) => !endedIds.has(id) && !isGathering);
+  const isDue = ({ notBefore, createdAt }: WaitingRow): boolean =>
+    isVoid || notBefore <= now || createdAt > now || notBefore - now > WORTH_MS;
+  const chosen = retried(rows, isDue, grouping) ?? begun(rows, isDue, grouping);
   if (!chosen) return { givenUp: ended, message: null };
   const orphans = orphansOf(chosen.rows);
   const rowIds = chosen.rows.map(({ id }) => id).filter((id) => !orphans.some((orphan) => orphan.id === id));
@@ -57,11 +64,25 @@ function endOf({ id, createdAt, endedSilently }: WaitingRow, now: Instant): read
 
 type Chosen = { readonly id: string | null; readonly rows: readonly WaitingRow[] };
 
+/** What may stand in one message with `lead`. */
+function together(rows: readonly WaitingRow[], lead: WaitingRow, grouping: Grouping): readonly WaitingRow[] {
+  if (grouping === 'all') return rows;
+  if (grouping === 'incident')
+    return rows.filter(
+      ({ id, incidentId }) => id === lead.id || (incidentId !== null && incidentId === lead.incidentId),
+    );
+  const threads = new Set(rows.map(({ thread }) => thread));
+  return threads.size > MOST_THREADS ? rows : rows.filter(({ thread }) => thread === lead.thread);
+}
+
 /** The oldest due message that was tried before, with what may join it. */
-function retried(rows: readonly WaitingRow[], isDue: (row: WaitingRow) => boolean): Chosen | null {
+function retried(rows: readonly WaitingRow[], isDue: (row: WaitingRow) => boolean, grouping: Grouping): Chosen | null {
   const due = rows.find((row) => row.messageId !== null && isDue(row));
   if (!due) return null;
   const own = rows.filter((row) => row.messageId === due.messageId);
+  const part = together(own, due, grouping);
+  // Put together when the channel was of another kind: this one has no message about several.
+  if (grouping === 'incident' && part.length < own.length) return { id: null, rows: part };
   const isSealed = own.some(({ lease }) => lease !== null);
   if (isSealed) return { id: due.messageId, rows: own };
   const mine = incidentsOf(own);
@@ -71,18 +92,21 @@ function retried(rows: readonly WaitingRow[], isDue: (row: WaitingRow) => boolea
     if (messageId !== null || (incidentId !== null && others.has(incidentId))) return false;
     return !isStuck || (incidentId !== null && mine.has(incidentId));
   };
-  return { id: due.messageId, rows: rows.filter((row) => row.messageId === due.messageId || joins(row)) };
+  const candidates = rows.filter((row) => row.messageId === due.messageId || joins(row));
+  const joined = new Set([...own, ...together(candidates, due, grouping)]);
+  return { id: due.messageId, rows: candidates.filter((row) => joined.has(row)) };
 }
 
 /** A new message of everything that stands in no line behind a message under way. */
-function begun(rows: readonly WaitingRow[], isDue: (row: WaitingRow) => boolean): Chosen | null {
+function begun(rows: readonly WaitingRow[], isDue: (row: WaitingRow) => boolean, grouping: Grouping): Chosen | null {
   const underWay = rows.filter(({ messageId }) => messageId !== null);
   const messages = new Set(underWay.map(({ messageId }) => messageId));
   const isFree = messages.size === 0 || (messages.size === 1 && underWay.some((row) => row.attempts >= STUCK_AFTER));
   if (!isFree) return null;
   const taken = incidentsOf(underWay);
   const fresh = rows.filter((row) => row.messageId === null && (row.incidentId === null || !taken.has(row.incidentId)));
-  return fresh.some(isDue) ? { id: null, rows: fresh } : null;
+  const lead = fresh.find(isDue);
+  return lead ? { id: null, rows: together(fresh, lead, grouping) } : null;
 }
 
 function incidentsOf(rows: readonly WaitingRow[]): ReadonlySet<number> {

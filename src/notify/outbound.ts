@@ -75,6 +75,11 @@ export async function checkUrl(text: string, allowed: Allowed): Promise<Result<U
   return url;
 }
 
+/** A URL as it may be read back: path and query may be secret. */
+export function hostOnly(url: string): string {
+  return `${URL.canParse(url) ? new URL(url).origin : ''}/…`;
+}
+
 type Resolved = { readonly address: string; readonly family: number };
 
 function addressesOf(host: string): Promise<readonly Resolved[]> {
@@ -122,7 +127,7 @@ function agentFor(context: ChannelContext, isPlainHttp: boolean): Agent {
   return pair[isPlainHttp ? 'http:' : 'https:'];
 }
 
-/** What a receiver answered. `text` is its first 4 kB: for deciding, never for showing. */
+/** What a receiver answered. `text` is its beginning: for deciding, never for showing. */
 export type Answer = {
   readonly status: number;
   readonly retryAfterMs: number | null;
@@ -134,11 +139,13 @@ export type Posting = {
   readonly body: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly sentAt: Instant;
+  /** So much of the answer is read (4 kB). */
+  readonly answerBytes?: number;
 };
 
 /** Posts JSON once. Redirects are not followed. What prevented an answer comes back as a Delivery. */
 export async function postJson(
-  { url: text, body, headers, sentAt }: Posting,
+  { url: text, body, headers, sentAt, answerBytes = ANSWER_BYTES }: Posting,
   context: ChannelContext,
   signal: AbortSignal,
 ): Promise<{ readonly answer: Answer } | { readonly failure: Delivery }> {
@@ -154,10 +161,24 @@ export async function postJson(
     });
     const { 'retry-after': retryAfter, date } = response.headers;
     const retryAfterMs = readRetryAfter(one(retryAfter), one(date), sentAt);
-    return { answer: { status: response.statusCode, retryAfterMs, text: await firstBytes(response.body) } };
+    return {
+      answer: { status: response.statusCode, retryAfterMs, text: await firstBytes(response.body, answerBytes) },
+    };
   } catch (error) {
     return { failure: troubleOf(error, signal) };
   }
+}
+
+export type Sending = { readonly context: ChannelContext; readonly signal: AbortSignal };
+
+/** Posts JSON once, and lets `judge` say what the answer means. */
+export async function postAndJudge(
+  posting: Posting,
+  judge: (answer: Answer) => Delivery,
+  { context, signal }: Sending,
+): Promise<Delivery> {
+  const reply = await postJson(posting, context, signal);
+  return 'failure' in reply ? reply.failure : judge(reply.answer);
 }
 
 function one(header: string | string[] | undefined): string | undefined {
@@ -165,21 +186,21 @@ function one(header: string | string[] | undefined): string | undefined {
 }
 
 /** The status has decided already: a body that breaks off changes nothing. */
-async function firstBytes(body: AsyncIterable<Uint8Array> & { destroy(): unknown }): Promise<string> {
+async function firstBytes(body: AsyncIterable<Uint8Array> & { destroy(): unknown }, most: number): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   try {
     for await (const chunk of body) {
       chunks.push(chunk);
       size += chunk.length;
-      if (size >= ANSWER_BYTES) break;
+      if (size >= most) break;
     }
   } catch {
     return '';
   } finally {
     body.destroy();
   }
-  return Buffer.concat(chunks).subarray(0, ANSWER_BYTES).toString('utf8');
+  return Buffer.concat(chunks).subarray(0, most).toString('utf8');
 }
 
 /**
@@ -212,16 +233,41 @@ function troubleOf(error: unknown, signal: AbortSignal): Delivery {
   return retry(`connection failed: ${word}`, { uncertain: !NOTHING_SENT.test(word) });
 }
 
-/** What a status means for every receiver over HTTP, unless the kind knows better. `word`: what may be shown of it. */
-export function judgeStatus({ status, retryAfterMs }: Answer, word: string | null = null): Delivery {
+/** Statuses of services that know their channels by a key: the key is no longer good, or what it opened is gone. */
+export const KEY_IS_GONE: readonly number[] = [401, 403, 404];
+
+/**
+ * What a status means for every receiver over HTTP, unless the kind knows better. `word`: what may be shown of the
+ * answer; `gone`: statuses after which no later message gets through either, besides 410.
+ */
+export function judgeStatus(
+  { status, retryAfterMs }: Answer,
+  { word = null, gone = [] }: { readonly word?: string | null; readonly gone?: readonly number[] } = {},
+): Delivery {
   const reason = `HTTP ${status}${word ? ` ${word}` : ''}`;
   if (status >= 200 && status < 300) return { outcome: 'delivered' };
   if (status >= 300 && status < 400) return rejected(`${reason}: redirects are not followed`);
-  if (status === 410) return rejected(reason, { permanent: true });
+  if (status === 410 || gone.includes(status)) return rejected(reason, { permanent: true });
   if (status >= 500 || status === 429 || status === 408 || status === 425) {
     // A gateway speaks for a receiver that may have understood.
     const uncertain = status === 502 || status === 504;
     return retry(reason, retryAfterMs === null ? { uncertain } : { retryAfterMs, uncertain });
   }
   return rejected(reason);
+}
+
+/** An answer's JSON where it is an object, else {}. */
+export function jsonOf({ text }: Answer): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
+  } catch {
+    return {};
+  }
+}
+
+/** For services that say in their JSON how long they want to be left alone: the longer of that and the header. */
+export function waitingAtLeast(answer: Answer, seconds: unknown): Answer {
+  if (typeof seconds !== 'number' || !(seconds >= 0)) return answer;
+  return { ...answer, retryAfterMs: Math.max(answer.retryAfterMs ?? 0, Math.ceil(seconds * 1000)) };
 }

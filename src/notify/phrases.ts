@@ -243,3 +243,11 @@ export function plain(text: string, most: number): string {
   const points = [...line];
   return points.length > most ? `${points.slice(0, most - 1).join('')}…` : line;
 }
+
+/** Output as lines without controls: what a terminal would have acted on has no business in a message. */
+export function shownOutput(output: string): string {
+  return output
+    .replace(/\r\n?/g, '\n')
+    .replace(/[^\P{Cc}\n\t]/gu, '')
+    .trim();
+}

@@ -3,14 +3,32 @@ import type { FieldError } from '../core/schedule.ts';
 import { createTestMessage, recordAttempt } from '../store/channels.ts';
 import type { Database } from '../store/database.ts';
 import { newMessageId } from '../store/outbox.ts';
+import { apprise } from './apprise.ts';
 import { type Batch, type ChannelContext, type ChannelKind, type Delivery, retry, type Settings } from './channel.ts';
+import { discord } from './discord.ts';
 import { email } from './email.ts';
+import { ntfy } from './ntfy.ts';
 import { ATTEMPT_MS } from './outbound.ts';
+import { pagerduty } from './pagerduty.ts';
 import { slack } from './slack.ts';
+import { slackBot } from './slack-bot.ts';
+import { teams } from './teams.ts';
+import { telegram } from './telegram.ts';
 import { webhook } from './webhook.ts';
 
 /** Every way of telling people: one line each. */
-export const channelKinds: ReadonlyMap<string, ChannelKind> = new Map(Object.entries({ slack, email, webhook }));
+export const channelKinds: ReadonlyMap<string, ChannelKind> = new Map([
+  ['slack', slack],
+  ['slack_bot', slackBot],
+  ['email', email],
+  ['webhook', webhook],
+  ['pagerduty', pagerduty],
+  ['discord', discord],
+  ['teams', teams],
+  ['telegram', telegram],
+  ['ntfy', ntfy],
+  ['apprise', apprise],
+]);
 
 /** A channel as PUT gives it. `operator` undefined: not said. */
 type ChannelInput = {

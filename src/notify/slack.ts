@@ -1,15 +1,7 @@
 import { parsed, type Result } from '../core/time.ts';
-import {
-  type Batch,
-  type Channel,
-  type ChannelContext,
-  type ChannelKind,
-  type Delivery,
-  rejected,
-  retry,
-} from './channel.ts';
-import { type Answer, checkUrl, judgeStatus, postJson } from './outbound.ts';
-import type { Part, Story } from './story.ts';
+import { type Batch, type Channel, type ChannelKind, type Delivery, rejected, retry } from './channel.ts';
+import { type Answer, checkUrl, hostOnly, judgeStatus, postAndJudge, type Sending } from './outbound.ts';
+import { MARKS, type Part, type Story } from './story.ts';
 import { type Rest, type Wording, wording } from './wording.ts';
 
 /**
@@ -59,23 +51,20 @@ export const slack: ChannelKind = {
     return { ok: true, value: { url: checked.value.href } };
   },
   open: ({ url = '' }, context): Result<Channel> =>
-    parsed({ send: (batch, signal) => sendSlack(url, { batch, context, signal }) }),
+    parsed({ send: (batch, signal) => sendSlack(url, batch, { context, signal }) }),
   // The path is the secret.
-  redact: ({ url = '' }) => ({ url: `${URL.canParse(url) ? new URL(url).origin : ''}/…` }),
+  redact: ({ url = '' }) => ({ url: hostOnly(url) }),
 };
 
-type Sending = { readonly batch: Batch; readonly context: ChannelContext; readonly signal: AbortSignal };
-
-async function sendSlack(url: string, { batch, context, signal }: Sending): Promise<Delivery> {
-  const body = JSON.stringify(slackMessage(wording(batch, context)));
-  const reply = await postJson({ url, body, sentAt: batch.sentAt }, context, signal);
-  return 'failure' in reply ? reply.failure : judgeSlack(reply.answer);
+async function sendSlack(url: string, batch: Batch, sending: Sending): Promise<Delivery> {
+  const body = JSON.stringify(slackMessage(wording(batch, sending.context)));
+  return postAndJudge({ url, body, sentAt: batch.sentAt }, judgeSlack, sending);
 }
 
 /** Slack answers `ok`, or one short word that says what is wrong: the only part of an answer that is shown. */
 function judgeSlack(answer: Answer): Delivery {
   const word = /^[a-z_]{2,60}$/.exec(answer.text.trim())?.[0] ?? null;
-  const delivery = judgeStatus(answer, word);
+  const delivery = judgeStatus(answer, { word });
   if (delivery.outcome === 'retry') return delivery;
   if (word === 'rate_limited') return retry('rate_limited');
   const isGone = (word !== null && GONE.has(word)) || [403, 404, 410].includes(answer.status);
@@ -167,8 +156,6 @@ function nameLines({ label, names }: Rest, room: number): readonly string[] {
   }
   return lines;
 }
-
-const MARKS: Readonly<Record<Story['mood'], string>> = { problem: '🔴', recovered: '🟢', notice: '🔵' };
 
 function titleLine({ mood, title }: Story): string {
   return `${MARKS[mood]} *${escapeSlack(title, LIMITS.title)}*`;

@@ -40,6 +40,9 @@ export type Story = {
 /** All events of one incident in this batch: a problem, its end, or both. */
 export type IncidentTopic = { readonly last: IncidentMessage; readonly hasProblem: boolean };
 
+/** Stands in front of a title. */
+export const MARKS: Readonly<Record<Story['mood'], string>> = { problem: '🔴', recovered: '🟢', notice: '🔵' };
+
 export type Telling = {
   readonly zones: ChannelContext['zones'];
   readonly now: Instant;

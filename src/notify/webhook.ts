@@ -2,7 +2,7 @@ import { Webhook } from 'standardwebhooks';
 import type { MessageJob, MessageOccurrence } from '../core/message.ts';
 import { formatInstant, type Instant, parsed, type Result } from '../core/time.ts';
 import type { Batch, BatchEvent, Channel, ChannelContext, ChannelKind, Delivery, ParsedSettings } from './channel.ts';
-import { checkUrl, judgeStatus, postJson } from './outbound.ts';
+import { checkUrl, hostOnly, judgeStatus, postAndJudge, type Sending } from './outbound.ts';
 
 const SECRET =
   'write a secret as whsec_ and the base64 of 24 to 64 random bytes: echo "whsec_$(openssl rand -base64 32)"';
@@ -18,7 +18,7 @@ export const webhook: ChannelKind = {
   open: ({ url = '', secret = '' }, context): Result<Channel> =>
     parsed({ send: (batch, signal) => sendWebhook({ url, secret }, batch, { context, signal }) }),
   // Path and query may carry a token.
-  redact: ({ url = '' }) => ({ url: `${URL.canParse(url) ? new URL(url).origin : ''}/…` }),
+  redact: ({ url = '' }) => ({ url: hostOnly(url) }),
 };
 
 async function parseWebhook(
@@ -46,7 +46,7 @@ function isSecret(secret: string): boolean {
 async function sendWebhook(
   { url, secret }: { readonly url: string; readonly secret: string },
   batch: Batch,
-  { context, signal }: { readonly context: ChannelContext; readonly signal: AbortSignal },
+  sending: Sending,
 ): Promise<Delivery> {
   const body = JSON.stringify(webhookBody(batch));
   const at = new Date(batch.sentAt);
@@ -55,8 +55,7 @@ async function sendWebhook(
     'webhook-timestamp': String(Math.floor(batch.sentAt / 1000)),
     'webhook-signature': new Webhook(secret).sign(batch.id, at, body),
   };
-  const reply = await postJson({ url, body, headers, sentAt: batch.sentAt }, context, signal);
-  return 'failure' in reply ? reply.failure : judgeStatus(reply.answer);
+  return postAndJudge({ url, body, headers, sentAt: batch.sentAt }, (answer) => judgeStatus(answer), sending);
 }
 
 /** The body of DESIGN section 11. */

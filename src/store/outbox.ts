@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { IncidentMessage, Message, NoticeMessage } from '../core/message.ts';
 import type { Instant } from '../core/time.ts';
+import { doubtOf, readLife } from './clock-doubt.ts';
 import type { Tx } from './database.ts';
 
 /** A message leaves this long after the first row that waits for it. */
@@ -9,6 +10,8 @@ const GROUPING_MS = 5000;
 export const LEASE_MS = 30_000;
 /** How long a row is worth sending. */
 export const WORTH_MS = 24 * 3_600_000;
+/** How long a notice of unknown occurrences waits, at most, for jobs that may have more of them. */
+const GATHERING_MS = 120_000;
 /** Rows of one channel looked at together, and so the most in one message; the rest follows in the next. */
 const MOST_ROWS = 10_000;
 const MOST_OCCURRENCES = 1000;
@@ -128,7 +131,8 @@ export async function channelsWithWork(tx: Tx): Promise<readonly number[]> {
   const rows = await tx.sql<{ id: number }[]>`
     select c.id from channels c
     where exists (select from outbox o where o.channel_id = c.id and o.state = 'waiting'
-        and (o.not_before <= ${tx.now} or o.created_at > ${tx.now} or o.created_at <= ${tx.now - WORTH_MS}))
+        and (o.not_before <= ${tx.now} or o.not_before > ${tx.now + WORTH_MS}
+          or o.created_at > ${tx.now} or o.created_at <= ${tx.now - WORTH_MS}))
       or (exists (select from outbox o where o.channel_id = c.id and o.state = 'waiting')
         and (select a.at from attempts a where a.channel_id = c.id order by a.id desc limit 1) > ${tx.now})
     order by c.id`;
@@ -152,27 +156,43 @@ export type WaitingRow = {
   readonly attempts: number;
   /** The incident ended without a message. */
   readonly endedSilently: boolean;
-  /** An event of the incident was delivered to this channel. */
+  /** An event of the incident was delivered to this channel; `thread` is the receipt of the first that was. */
   readonly told: boolean;
+  readonly thread: string | null;
+  /** A notice of unknown occurrences, while jobs that may have more of them are not judged yet. */
+  readonly isGathering?: boolean;
+};
+
+/** What waits for a channel. `isDoubted`: the clock is in doubt, so that nobody knows how long. */
+export type Waiting = {
+  readonly rows: readonly WaitingRow[];
+  readonly lastAttemptAt: Instant | null;
+  readonly isDoubted?: boolean;
 };
 
 /** Everything that waits for a locked channel, oldest first, and when it was last tried. */
-export async function waitingRows(
-  tx: Tx,
-  channelId: number,
-): Promise<{ readonly rows: readonly WaitingRow[]; readonly lastAttemptAt: Instant | null }> {
+export async function waitingRows(tx: Tx, channelId: number): Promise<Waiting> {
   const rows = await tx.sql<WaitingRow[]>`
     select o.id, o.incident_id as "incidentId", o.payload ->> 'type' as type, o.created_at as "createdAt",
       o.not_before as "notBefore", o.lease, o.lease_until as "leaseUntil", o.message_id as "messageId", o.attempts,
       coalesce(i.silent and i.resolved_at is not null, false) as "endedSilently",
-      exists (select from outbox d where d.incident_id = o.incident_id and d.channel_id = o.channel_id
-        and d.state = 'delivered') as told
+      coalesce(first.told, false) as told, first.receipt as thread,
+      exists (select from notices n where n.id = o.notice_id and n.kind = 'unknown' and o.attempts = 0
+        and o.created_at > ${tx.now - GATHERING_MS} and exists (
+          select from cursors c where c.next_check_at <= n.at and (c.retry_at is null or c.retry_at <= ${tx.now})))
+        as "isGathering"
     from outbox o left join incidents i on i.id = o.incident_id
+    left join lateral (
+      select true as told, d.receipt from outbox d
+      where d.incident_id = o.incident_id and d.channel_id = o.channel_id and d.state = 'delivered'
+      order by d.event limit 1
+    ) first on true
     where o.channel_id = ${channelId} and o.state = 'waiting'
     order by o.id limit ${MOST_ROWS}`;
   const [last] = await tx.sql<{ at: Instant }[]>`
     select at from attempts where channel_id = ${channelId} order by id desc limit 1`;
-  return { rows, lastAttemptAt: last?.at ?? null };
+  const doubt = await doubtOf(tx, (await readLife(tx)).last);
+  return { rows, lastAttemptAt: last?.at ?? null, isDoubted: doubt !== null };
 }
 
 /** Ends rows that wait, without a message; the reason stays with them. */
@@ -243,22 +263,22 @@ export async function leasedPayloads(
 }
 
 /** The one message that told all of these incidents first on this channel, or null when there are several or none. */
-export async function firstMessageId(
+export async function firstMessage(
   tx: Tx,
   channelId: number,
   incidentIds: readonly number[],
-): Promise<string | null> {
-  const rows = await tx.sql<{ messageId: string }[]>`
-    select distinct on (incident_id) message_id as "messageId" from outbox
+): Promise<{ readonly id: string; readonly receipt: string | null } | null> {
+  const rows = await tx.sql<{ id: string; receipt: string | null }[]>`
+    select distinct on (incident_id) message_id as id, receipt from outbox
     where channel_id = ${channelId} and incident_id = any(${incidentIds as number[]}::bigint[]) and state = 'delivered'
     order by incident_id, event`;
   const [first] = rows;
-  const isShared = rows.length === incidentIds.length && rows.every(({ messageId }) => messageId === first?.messageId);
-  return isShared && first ? first.messageId : null;
+  const isShared = rows.length === incidentIds.length && rows.every(({ id }) => id === first?.id);
+  return isShared && first ? first : null;
 }
 
 export type Settlement =
-  | { readonly outcome: 'delivered' }
+  | { readonly outcome: 'delivered'; readonly receipt?: string }
   | { readonly outcome: 'rejected'; readonly reason: string }
   | {
       readonly outcome: 'retry';
@@ -273,7 +293,8 @@ export async function settle(tx: Tx, { id, messageId, rowIds }: Lease, settlemen
   const ids = rowIds as number[];
   if (settlement.outcome === 'delivered') {
     await tx.sql`
-      update outbox set state = 'delivered', reason = null, delivered_at = ${tx.now}, lease = null, lease_until = null
+      update outbox set state = 'delivered', reason = null, delivered_at = ${tx.now}, lease = null, lease_until = null,
+        receipt = ${settlement.receipt ?? null}
       where id = any(${ids}::bigint[]) and message_id = ${messageId} and state = 'waiting'`;
   } else if (settlement.outcome === 'rejected') {
     await tx.sql`

@@ -371,6 +371,8 @@ export const outbox = pgTable(
     /** The id inside the message: equal for every attempt and every row sent in one message. */
     messageId: text('message_id'),
     deliveredAt: instant('delivered_at'),
+    /** What the channel's kind keeps of the delivered message: later ones about the incident are replies to it. */
+    receipt: text('receipt'),
   },
   (t) => [
     unique('outbox_incident').on(t.incidentId, t.event, t.channelId),

@@ -121,5 +121,25 @@ test('what is read back names the host and hides the rest', () => {
   });
   expect(redact({ kind: 'email', settings: { to: 'ops@example.org' } })).toEqual({ to: 'ops@example.org' });
   expect(redact({ kind: 'gone', settings: { url } })).toEqual({});
-  expect(channelKinds.size).toBe(3);
+  const base = { server: 'https://events.eu.pagerduty.com' };
+  expect(redact({ kind: 'pagerduty', settings: { routing_key: 'x', ...base } })).toEqual(base);
+  expect(redact({ kind: 'pagerduty', settings: { routing_key: 'x' } })).toEqual({
+    server: 'https://events.pagerduty.com',
+  });
+  expect(redact({ kind: 'slack_bot', settings: { token: 'xoxb-1', channel: 'C1' } })).toEqual({
+    channel: 'C1',
+    server: 'https://slack.com',
+  });
+  expect(redact({ kind: 'telegram', settings: { token: '1:x', chat_id: '-1' } })).toEqual({
+    chat_id: '-1',
+    server: 'https://api.telegram.org',
+  });
+  expect(redact({ kind: 'ntfy', settings: { topic: 'x', token: 'tk_1' } })).toEqual({ server: 'https://ntfy.sh' });
+  expect(redact({ kind: 'apprise', settings: { server: 'http://apprise', urls: 'json://x', tag: 'ops' } })).toEqual({
+    server: 'http://apprise',
+    tag: 'ops',
+  });
+  for (const kind of ['discord', 'teams'])
+    expect(redact({ kind, settings: { url } })).toEqual({ url: 'https://hooks.slack.com/…' });
+  expect(channelKinds.size).toBe(10);
 });

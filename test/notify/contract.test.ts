@@ -1,78 +1,34 @@
-import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Batch, Channel, ChannelContext, Settings } from '../../src/notify/channel.ts';
+import type { Batch, BatchEvent, Channel, Delivery } from '../../src/notify/channel.ts';
 import { channelKinds, channelSchema, closeChannels, parseChannel, redact } from '../../src/notify/registry.ts';
 import { createTestMessage } from '../../src/store/channels.ts';
 import { batchOf, channelContext, incidentEvent, secondPass } from '../support/messages.ts';
-import { createHttpReceiver, createSilentServer, createSmtpReceiver, readMail } from '../support/receivers.ts';
-
-/** A real receiver for one kind: what the contract needs to know of it. */
-type Harness = {
-  readonly context: ChannelContext;
-  readonly settings: Settings;
-  /** Everything sent so far that a person or a program reads, decoded; `markup`: where <, > and & mean something. */
-  received(): readonly { readonly all: string; readonly markup: string }[];
-  /** The next message is refused for now, for this message, or for ever. */
-  refuse(how: 'now' | 'this' | 'ever'): void;
-  /** A context and settings whose receiver never answers. */
-  silent(port: number): { readonly context: ChannelContext; readonly settings: Settings };
-  close(): Promise<void>;
-};
-
-async function httpHarness(more: Settings, markupOf: (body: string) => string): Promise<Harness> {
-  const receiver = await createHttpReceiver();
-  const context = channelContext();
-  const statuses = { now: 503, this: 400, ever: 410 };
-  return {
-    context,
-    settings: { url: `${receiver.url}/services/T0/B0/verysecretpath`, ...more },
-    received: () => receiver.requests.map(({ body }) => ({ all: body, markup: markupOf(body) })),
-    refuse: (how) => receiver.reply({ status: statuses[how], body: 'no' }),
-    silent: (port) => ({ context, settings: { url: `http://127.0.0.1:${port}/x`, ...more } }),
-    close: () => receiver.close(),
-  };
-}
-
-async function mailHarness(): Promise<Harness> {
-  const receiver = await createSmtpReceiver();
-  const replies = {
-    now: { code: 451, text: '4.3.0 try later' },
-    this: { code: 554, text: '5.7.1 looks like spam' },
-    ever: { code: 550, text: '5.1.1 no such user' },
-  };
-  const settings = { to: 'ops@example.org' };
-  return {
-    context: channelContext({ smtpUrl: receiver.url }),
-    settings,
-    received: () =>
-      receiver.mails.map(({ raw }) => {
-        const { headers, text, html } = readMail(raw);
-        return {
-          all: `${headers}\n${text}\n${html}`,
-          markup: html.replace(/<\/?(!doctype|html|head|meta|body|h1|div|b|p|a|ul|li|pre|strong)\b[^>]*>/g, ''),
-        };
-      }),
-    refuse: (how) => receiver.refuse(how === 'this' ? 'data' : 'recipient', replies[how]),
-    silent: (port) => ({ context: channelContext({ smtpUrl: `smtp://127.0.0.1:${port}` }), settings }),
-    close: () => receiver.close(),
-  };
-}
-
-const secret = `whsec_${randomBytes(32).toString('base64')}`;
-const harnesses: Readonly<Record<string, () => Promise<Harness>>> = {
-  slack: () => httpHarness({}, (body) => body.replaceAll('<https://rollcall.example.org/>', '')),
-  webhook: () => httpHarness({ secret }, () => ''),
-  email: mailHarness,
-};
+import { createSilentServer } from '../support/receivers.ts';
+import { type Harness, harnesses } from './harnesses.ts';
 
 test('every kind is held to the contract', () => {
   expect(Object.keys(harnesses).sort()).toEqual([...channelKinds.keys()].sort());
 });
 
+test('every kind has a page, which shows the JSON that is taken', async () => {
+  const docs = join(import.meta.dirname, '..', '..', 'docs');
+  const index = await readFile(join(docs, 'channels.md'), 'utf8');
+  for (const [name, { fields }] of channelKinds) {
+    expect(index).toContain(`(channels/${name}.md)`);
+    const page = await readFile(join(docs, 'channels', `${name}.md`), 'utf8');
+    expect(page).toContain(`{"kind": "${name}"`);
+    for (const field of fields) expect(page, `${name}.${field.name}`).toMatch(new RegExp(`["\`]${field.name}["\`]`));
+  }
+});
+
 describe.each([...channelKinds])('%s', (name, kind) => {
   let harness: Harness;
   beforeAll(async () => {
-    harness = await (harnesses[name] ?? mailHarness)();
+    const begin = harnesses[name];
+    if (!begin) throw new Error(`no receiver for ${name}`);
+    harness = await begin();
   });
   afterAll(async () => {
     await closeChannels(harness.context);
@@ -86,17 +42,25 @@ describe.each([...channelKinds])('%s', (name, kind) => {
     return channel.value;
   };
   const send = (batch: Batch) => opened().send(batch, never);
+  const delivered = expect.objectContaining({ outcome: 'delivered' });
+  /** Everything at once where the kind takes it so, else one by one, as far as it proves something. */
+  const sendAll = async (events: readonly BatchEvent[]) => {
+    const batches = kind.grouping === 'incident' ? events.slice(0, 20).map((it) => batchOf(it)) : [batchOf(...events)];
+    const all: Delivery[] = [];
+    for (const batch of batches) all.push(await send(batch));
+    return all.find(({ outcome }) => outcome !== 'delivered') ?? all[0];
+  };
   const last = () => harness.received().at(-1) ?? { all: '', markup: '' };
 
   test('delivers a problem, its end, and a test message', async () => {
     const facts = { lastCompleted: secondPass.key };
     const end = incidentEvent({ type: 'incident.resolved', occurrences: [{ ...secondPass, state: 'late' }], facts });
-    expect(await send(batchOf(incidentEvent()))).toEqual({ outcome: 'delivered' });
+    expect(await send(batchOf(incidentEvent()))).toEqual(delivered);
     expect(last().all).toContain('nightly-billing');
-    expect(await send(batchOf(end))).toEqual({ outcome: 'delivered' });
-    expect(last().all).toMatch(/ran after all|resolved/);
+    expect(await send(batchOf(end))).toEqual(delivered);
+    expect(last().all).toMatch(/ran after all|resolve/);
     const trial = { ...createTestMessage('ops', 0), occurrences: [], occurrenceCount: 0 };
-    expect(await send(batchOf(trial))).toEqual({ outcome: 'delivered' });
+    expect(await send(batchOf(trial))).toEqual(delivered);
     expect(last().all).toContain('This is a test of channel ops');
   });
 
@@ -107,6 +71,44 @@ describe.each([...channelKinds])('%s', (name, kind) => {
     expect(await send(batchOf(incidentEvent()))).toMatchObject({ outcome: 'rejected', permanent: false });
     harness.refuse('ever');
     expect(await send(batchOf(incidentEvent()))).toMatchObject({ outcome: 'rejected', permanent: true });
+  });
+
+  test('a receiver that asks to be left alone is left alone as long as it says (ALR-001)', async () => {
+    harness.refuse('busy');
+    const delivery = await send(batchOf(incidentEvent()));
+    expect(delivery).toMatchObject({ outcome: 'retry' });
+    if (harness.canBeBusy && delivery.outcome === 'retry') expect(delivery.retryAfterMs).toBeGreaterThanOrEqual(29_000);
+  });
+
+  test('the words of a refusal hold no secret and nothing else of an answer', async () => {
+    for (const how of ['now', 'this', 'ever', 'busy'] as const) {
+      harness.refuse(how);
+      const delivery = await send(batchOf(incidentEvent()));
+      const { reason } = delivery as { readonly reason: string };
+      expect(reason).not.toMatch(/verysecretpath|http:|127\.0\.0\.1|[{}<>]/);
+      expect(reason.length).toBeLessThan(120);
+    }
+  });
+
+  test('says of a missing run what, when, how late, what was last, what the policy does and where to look', async () => {
+    await send(batchOf(incidentEvent({ facts: { expectedBy: Date.parse('2026-10-25T01:00:00Z') } })));
+    if (name === 'webhook') return;
+    const { all } = last();
+    expect(all).toContain('2026-10-25 02:30 +01:00');
+    expect(all).toContain('35 min ago');
+    expect(all).toContain('2026-10-24 02:30 +02:00');
+    expect(all).toContain('It stays owed (catch_up)');
+    expect(all).toContain('/0?occ=2026-10-25T02:30+01:00');
+    expect(all).toContain('https://rollcall.example.org/');
+  });
+
+  test('shows the end of an output, whole characters only', async () => {
+    if (name === 'webhook') return;
+    const output = `begin ${'💥'.repeat(1900)} the end`;
+    await send(batchOf(incidentEvent({ kind: 'failed', facts: { output, exitCode: 3 } })));
+    expect(last().all).toContain('💥 the end');
+    expect(last().all).toContain('exit code 3');
+    expect(last().all).not.toMatch(/\p{Cs}/u);
   });
 
   test('gives up a receiver that does not answer, and says that it may have got the message', async () => {
@@ -125,18 +127,19 @@ describe.each([...channelKinds])('%s', (name, kind) => {
   });
 
   test('a name cannot mention, link or script (ALR-005, SEC-007)', async () => {
-    const evil = '<!channel> a & b <https://evil.example|ok> <img src=x onerror=alert(1)> "\'';
+    const evil =
+      '<!channel> a & b <https://evil.example|ok> [ok](https://evil.example) <img src=x onerror=alert(1)> @all "\'';
     const failed = { kind: 'failed', facts: { output: `${evil}\n\`\`\`<b>` } } as const;
     await send(batchOf(incidentEvent({ ...failed, job: { name: evil, tags: [evil] } })));
     expect(last().all).toContain('evil.example');
-    expect(last().markup).not.toMatch(/<!|<https|<img|<b>| & /);
+    expect(last().markup).not.toMatch(harness.alive);
   });
 
-  test('takes 900 incidents, and 100 occurrences with long names and output, in one message', async () => {
+  test('keeps to the limits of the service: 900 incidents, three at once and one alone with all that can be long', async () => {
     const many = Array.from({ length: 900 }, (_, i) =>
       incidentEvent({ id: i + 1, job: { slug: `job-${i}`, name: '💥'.repeat(200) } }),
     );
-    expect(await send(batchOf(...many))).toEqual({ outcome: 'delivered' });
+    expect(await sendAll(many)).toEqual(delivered);
     const hundred = Array.from({ length: 100 }, (_, i) => ({ ...secondPass, scheduledFor: i * 1000 }));
     const output = '<&💥'.repeat(500);
     const large = incidentEvent({
@@ -146,12 +149,14 @@ describe.each([...channelKinds])('%s', (name, kind) => {
       job: { name: '&'.repeat(500) },
       facts: { output },
     });
-    expect(await send(batchOf(large))).toEqual({ outcome: 'delivered' });
+    expect(await send(batchOf(large))).toEqual(delivered);
+    const three = [1, 2, 3].map((id) => ({ ...large, incident: { ...large.incident, id } }));
+    expect(await sendAll(three)).toEqual(delivered);
   });
 
   test('shows none of its secrets, neither in a message nor read back', async () => {
     await send(batchOf(incidentEvent()));
-    const secrets = kind.fields.filter((field) => field.secret).map((field) => harness.settings[field.name] ?? '');
+    const secrets = kind.fields.filter((field) => field.secret).flatMap((field) => harness.settings[field.name] ?? []);
     const shown = [last().all, JSON.stringify(redact({ kind: name, settings: harness.settings }))];
     for (const text of shown) {
       for (const each of [...secrets, 'verysecretpath']) expect(text).not.toContain(each);
@@ -178,7 +183,7 @@ describe.each([...channelKinds])('%s', (name, kind) => {
   });
 });
 
-test.each([42, [], null, 'x', {}, { kind: 'pager' }, { kind: 5 }, { kind: 'constructor' }])(
+test.each([42, [], null, 'x', {}, { kind: 'pigeon' }, { kind: 5 }, { kind: 'constructor' }])(
   '%j is no channel (SEC-013)',
   async (input) => {
     expect(await parseChannel(input, channelContext())).toMatchObject({ ok: false });

@@ -58,7 +58,11 @@ test('many jobs are one line each, and the names of all others, in text as in HT
 test('every attempt carries the same Message-ID, and a recovery answers the first mail', async () => {
   await send();
   expect(lastMail().headers).toContain('Message-ID: <msg_0123456789abcdef@example.org>');
-  await send({ ...batchOf(incidentEvent({ type: 'incident.resolved' })), id: 'msg_b', inReplyTo: 'msg_a' });
+  await send({
+    ...batchOf(incidentEvent({ type: 'incident.resolved' })),
+    id: 'msg_b',
+    inReplyTo: { id: 'msg_a', receipt: null },
+  });
   const { headers } = lastMail();
   expect(headers).toContain('Message-ID: <msg_b@example.org>');
   expect(headers).toContain('In-Reply-To: <msg_a@example.org>');

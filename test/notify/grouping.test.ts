@@ -20,6 +20,7 @@ function row(id: number, changes: Partial<WaitingRow> = {}): WaitingRow {
     attempts: 0,
     endedSilently: false,
     told: false,
+    thread: null,
     ...changes,
   };
 }
@@ -109,4 +110,36 @@ test('after a day a row is given up, and what came later goes on', () => {
   const { message, givenUp } = plan(rows, 86_400);
   expect(givenUp).toMatchObject([{ id: 1, state: 'expired' }]);
   expect(message).toEqual({ id: 'msg_a', rowIds: [2] });
+});
+
+test('a kind that keeps an alert for each incident gets one message for each, the oldest first', () => {
+  const of = (rows: readonly WaitingRow[], seconds: number) =>
+    planMessage({ rows, lastAttemptAt: null }, at(seconds), 'incident').message;
+  const end = row(3, { type: 'incident.resolved' });
+  const notices = [row(4, { incidentId: null, type: 'notice' }), row(5, { incidentId: null, type: 'notice' })];
+  expect(of([row(1), row(2, { incidentId: 2 }), end], 5)).toEqual({ id: null, rowIds: [1, 3] });
+  expect(of([row(2, { incidentId: 2 }), ...notices], 5)).toEqual({ id: null, rowIds: [2] });
+  expect(of(notices, 5)).toEqual({ id: null, rowIds: [4] });
+  const newer = [
+    row(2, { createdAt: at(10), type: 'incident.reminded' }),
+    row(3, { incidentId: 2, createdAt: at(10) }),
+  ];
+  expect(of([tried(1), ...newer], 20)).toEqual({ id: 'msg_a', rowIds: [1, 2] });
+});
+
+test('a storm of 2,000 incidents is planned one by one, each in a moment', () => {
+  const storm = Array.from({ length: 2000 }, (_, i) => row(i + 1, { incidentId: i + 1 }));
+  for (const first of [0, 1000, 1999]) {
+    const plan = planMessage({ rows: storm.slice(first), lastAttemptAt: at(4) }, at(5), 'incident');
+    expect(plan).toEqual({ givenUp: [], message: { id: null, rowIds: [first + 1] } });
+  }
+});
+
+test('a kind with threads gets one message for each thread, and one about all when there are many', () => {
+  const of = (rows: readonly WaitingRow[]) =>
+    planMessage({ rows, lastAttemptAt: null }, at(5), 'thread').message?.rowIds;
+  const reply = (id: number, thread: string | null) => row(id, { incidentId: id, told: true, thread });
+  expect(of([reply(1, 'a'), reply(2, 'b'), reply(3, 'a'), reply(4, null)])).toEqual([1, 3]);
+  expect(of([reply(4, null), reply(5, null), reply(1, 'a')])).toEqual([4, 5]);
+  expect(of(['a', 'b', 'c', 'd', 'e', 'f'].map((thread, i) => reply(i + 1, thread)))).toEqual([1, 2, 3, 4, 5, 6]);
 });

@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 
-type ReceivedRequest = {
+export type ReceivedRequest = {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
@@ -20,8 +20,8 @@ export type HttpReceiver = {
   readonly url: string;
   readonly requests: readonly ReceivedRequest[];
   reply(...replies: HttpReply[]): void;
-  /** Every request from now on gets this one. */
-  always(reply: HttpReply): void;
+  /** Every request from now on gets this one, or what the function answers to it. */
+  always(reply: HttpReply | ((request: ReceivedRequest) => HttpReply)): void;
   /** Waits until so many requests have come since the start. */
   arrived(count: number): Promise<void>;
   /** Answers every request that hangs. */
@@ -33,13 +33,15 @@ export async function createHttpReceiver(): Promise<HttpReceiver> {
   const requests: ReceivedRequest[] = [];
   const replies: HttpReply[] = [];
   const hanging: ServerResponse[] = [];
-  let standing: HttpReply = { status: 200, body: 'ok' };
+  let standing: HttpReply | ((request: ReceivedRequest) => HttpReply) = { status: 200, body: 'ok' };
   const arrival = listeners();
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
-    requests.push({ path: request.url ?? '', headers: request.headers, body: Buffer.concat(chunks).toString('utf8') });
-    const reply = replies.shift() ?? standing;
+    const body = Buffer.concat(chunks).toString('utf8');
+    const received = { path: request.url ?? '', headers: request.headers, body };
+    requests.push(received);
+    const reply = replies.shift() ?? (typeof standing === 'function' ? standing(received) : standing);
     if (reply === 'reset') request.socket.resetAndDestroy();
     else if (reply === 'hang') hanging.push(response);
     else response.writeHead(reply.status, reply.headers).end(reply.body ?? '');

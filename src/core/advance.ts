@@ -1,5 +1,5 @@
 import { coverByLater } from './cover.ts';
-import { endIncidents } from './incident.ts';
+import { endIncidents, settleBacklog } from './incident.ts';
 import { coalesceNow, judge } from './judge.ts';
 import { firstCheck, isHeartbeat, type Ledger, nextDue, type Row, rowAt } from './ledger.ts';
 import { isOpen } from './occurrence.ts';
@@ -68,6 +68,7 @@ export function settleIncidents(ledger: Ledger, at: Instant): void {
     freed.sort((a, b) => a.scheduledFor - b.scheduledFor);
     for (const row of freed) if (isOpen(row.state)) judge(ledger, row, at);
   }
+  settleBacklog(ledger, at);
 }
 
 /** Gives the first instant without a row its row, and moves on. */

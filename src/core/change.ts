@@ -1,6 +1,6 @@
 import { settleIncidents } from './advance.ts';
 import { coverByKnown, coverEarlier } from './cover.ts';
-import { changeRow, end, join } from './incident.ts';
+import { changeRow, end, endAllowedBacklog, join, recountBacklog } from './incident.ts';
 import { isStillWanted, judge, judgeWanted } from './judge.ts';
 import {
   anchorHeartbeat,
@@ -17,13 +17,15 @@ import {
   type Version,
 } from './ledger.ts';
 import { isOpen, type Settings } from './occurrence.ts';
+import { isClaimed } from './owed.ts';
 import { recordDue, skipDue, skipRecorded } from './record.ts';
 import type { Instant } from './time.ts';
 
 /** Other deadlines and another policy, from `at` on; what is settled stays. The job has been advanced to `at`. */
 export function applySettings(ledger: Ledger, settings: Settings, at: Instant): void {
-  const given = byDue(ledger).filter((row) => row.state === 'failed' && !isStillWanted(ledger, row, at));
+  const given = byDue(ledger).filter((row) => isWithheld(ledger, row, at));
   ledger.settings = settings;
+  recountBacklog(ledger);
   const isPaused = ledger.pausedAt !== null;
   // A check that the edit moved into the past acts now.
   if (!isPaused) recordDue(ledger, at, (due) => firstCheck(ledger, due) <= at);
@@ -34,8 +36,13 @@ export function applySettings(ledger: Ledger, settings: Settings, at: Instant): 
     if (given.includes(row)) changeRow(ledger, row, { wanted: false, checkAt: null });
     else (isPaused ? judgeWanted : judge)(ledger, row, at);
   }
+  endAllowedBacklog(ledger, at);
   settleIncidents(ledger, at);
 }
+
+/** Settled, may be wanted by its state, and is not: an edit makes no debt of it. */
+const isWithheld = (ledger: Ledger, row: Row, at: Instant): boolean =>
+  (row.state === 'failed' || row.state === 'unknown') && !isStillWanted(ledger, row, at);
 
 /**
  * A new schedule version, from `at` on (DESIGN section 2, "Edits never invent the past"). Call before applySettings. What is
@@ -56,7 +63,7 @@ export function applyVersion(ledger: Ledger, version: Omit<Version, 'startsAfter
   } as const;
   for (const row of byDue(ledger)) {
     const isDueToo = version.timetable?.previous(row.scheduledFor + 1)?.at === row.scheduledFor;
-    if (row.state === 'expected' && !isDueToo) changeRow(ledger, row, skipped);
+    if (row.state === 'expected' && !isDueToo && !isClaimed(ledger, row, at)) changeRow(ledger, row, skipped);
   }
   ledger.nextUnrecorded = null;
   if (version.periodMs === null) ledger.nextUnrecorded = nextDue(ledger, at);
@@ -69,7 +76,8 @@ export function applyPause(ledger: Ledger, at: Instant): void {
   recordDue(ledger, at, (due) => due <= at);
   endAllSilently(ledger, at);
   for (const row of byDue(ledger)) {
-    const stays = row.state === 'running' || (row.state === 'overdue' && ledger.settings.missedRuns === 'catch_up');
+    const isOwed = row.state === 'overdue' && ledger.settings.missedRuns === 'catch_up';
+    const stays = row.state === 'running' || isOwed || isClaimed(ledger, row, at);
     if (!isOpen(row.state) || stays) continue;
     changeRow(ledger, row, { state: 'skipped', reason: 'paused', settledAt: at, wanted: false, checkAt: null });
   }

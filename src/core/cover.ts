@@ -28,7 +28,12 @@ export function coverEarlier(ledger: Ledger, completed: Row, at: Instant): void 
 
 /** Under coalesce one that a later completion preceded is covered already: one that fails, or gets its row, after it. */
 export function coverByLater(ledger: Ledger, row: Row): void {
-  if (ledger.settings.missedRuns !== 'coalesce' || row.coveredBy !== null) return;
+  if (ledger.settings.missedRuns === 'coalesce') coverByCompleted(ledger, row);
+}
+
+/** The first later completion, if there is one already. */
+export function coverByCompleted(ledger: Ledger, row: Row): void {
+  if (row.coveredBy !== null) return;
   const later = completed(ledger).find(({ scheduledFor }) => scheduledFor > row.scheduledFor);
   if (later) changeRow(ledger, row, { coveredBy: later.scheduledFor });
 }

@@ -1,3 +1,4 @@
+import { DEFAULT_MAX_CATCH_UP } from './definition.ts';
 import { type Incident, type Ledger, newestVerdict, type Row, rowTerms } from './ledger.ts';
 import type { IncidentKind } from './message.ts';
 import { endedWell, isOpen } from './occurrence.ts';
@@ -20,13 +21,60 @@ export function incidentOf(ledger: Ledger, row: Row): Incident | null {
 export function changeRow(ledger: Ledger, row: Row, change: Partial<Row>): void {
   const incident = incidentOf(ledger, row);
   const before = incident !== null && inTrouble(row, incident.kind);
+  const counted = countsForBacklog(ledger, row);
+  const wasWell = endedWell(row.state);
   Object.assign(row, change);
+  if (wasWell !== endedWell(row.state)) ledger.wellRows = null;
   ledger.changed.add(row);
+  if (counted !== countsForBacklog(ledger, row)) recount(ledger, row, counted ? -1 : 1);
   if (!incident) return;
   const after = inTrouble(row, incident.kind);
   if (before === after) return;
   incident.troubledCount += after ? 1 : -1;
   ledger.changedIncidents.add(incident);
+}
+
+/** Wanted under catch_up, and due after the last decision (docs/ledger.md, rule 43). */
+export const countsForBacklog = (ledger: Ledger, row: Row): boolean =>
+  row.wanted && ledger.settings.missedRuns === 'catch_up' && row.scheduledFor > (ledger.decidedUntil ?? -Infinity);
+
+function recount(ledger: Ledger, row: Row, by: 1 | -1): void {
+  ledger.backlog += by;
+  if (by === 1) ledger.backlogged.add(row);
+}
+
+/** Counts anew over the loaded rows: what is wanted or decided has changed for all of them. */
+export function recountBacklog(ledger: Ledger): void {
+  ledger.backlog = [...ledger.rows.values()].filter((row) => countsForBacklog(ledger, row)).length;
+}
+
+/** More than a person allowed for: nothing is handed out until they decide, or until nothing is left. */
+export function settleBacklog(ledger: Ledger, at: Instant): void {
+  if (ledger.quiet || ledger.pausedAt !== null) return;
+  const known = ledger.incidents.get('backlog');
+  const joined = [...ledger.backlogged].filter((row) => countsForBacklog(ledger, row));
+  ledger.backlogged.clear();
+  if (known) for (const row of joined) list(ledger, known, row);
+  if (known && ledger.backlog === 0) end(ledger, known, at, false);
+  if (known || ledger.backlog <= (ledger.settings.maxCatchUp ?? DEFAULT_MAX_CATCH_UP)) return;
+  const incident = open(ledger, 'backlog', at);
+  for (const row of ledger.rows.values()) if (countsForBacklog(ledger, row)) list(ledger, incident, row);
+  // The store lists those that are not loaded, and counts them.
+  ledger.backlogs.push(incident);
+  incident.occurrenceCount = ledger.backlog;
+  tell(ledger, incident, null, at, null);
+}
+
+/** Listed in the backlog, which counts an occurrence once however often it comes to be owed. */
+function list(ledger: Ledger, incident: Incident, { scheduledFor }: Row): void {
+  ledger.members.push({ incident, scheduledFor, moved: false });
+  ledger.changedIncidents.add(incident);
+}
+
+/** An edit that allows for what is owed has decided: nobody is asked any more. */
+export function endAllowedBacklog(ledger: Ledger, at: Instant): void {
+  const known = ledger.incidents.get('backlog');
+  if (known && ledger.backlog <= (ledger.settings.maxCatchUp ?? DEFAULT_MAX_CATCH_UP)) end(ledger, known, at, false);
 }
 
 /** The occurrence joins the incident of that kind, which opens if it is not open; it leaves the one it was in. */
@@ -109,7 +157,8 @@ function wellBetween(ledger: Ledger, { kind, lastTold }: Incident, first: Instan
   if (lastTold === null) return false;
   const [low, high] = lastTold < first ? [lastTold, first] : [first, lastTold];
   const isBetween = (at: Instant) => at > low && at < high;
-  for (const row of ledger.rows.values()) if (isBetween(row.scheduledFor) && endedWellFor(row, kind)) return true;
+  ledger.wellRows ??= [...ledger.rows.values()].filter(({ state }) => endedWell(state));
+  for (const row of ledger.wellRows) if (isBetween(row.scheduledFor) && endedWellFor(row, kind)) return true;
   return ledger.wells.some(
     ({ at, doubled }) => isBetween(at) && !ledger.rows.has(at) && !(doubled && kind === 'duplicate'),
   );
@@ -147,7 +196,7 @@ export function endIncidents(ledger: Ledger, at: Instant): Incident[] {
   const newestOver = newestVerdict(ledger, (row) => rowTerms(ledger, row).graceEnd <= at);
   const ended: Incident[] = [];
   for (const incident of [...ledger.incidents.values()]) {
-    if (incident.kind === 'schedule_error' || incident.troubledCount > 0) continue;
+    if (incident.kind === 'schedule_error' || incident.kind === 'backlog' || incident.troubledCount > 0) continue;
     const isOver = incident.kind === 'duplicate' ? isOnceAgain(incident, newestOver) : isWell(incident, newest);
     if (!isOver) continue;
     end(ledger, incident, at, false);

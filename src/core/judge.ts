@@ -154,10 +154,15 @@ function nextCheck(ledger: Ledger, matter: Case, t: Instant): Instant | null {
   return Number.isFinite(next) ? next : null;
 }
 
-/** A failed one is wanted until its window ends and, under coalesce, until a later one covers it or its grace ends. */
+/**
+ * A failed one is wanted until its window ends and, under coalesce, until a later one covers it or its grace ends; under
+ * catch_up an unknown one too, once a person said to run it.
+ */
 function wantedUntil(ledger: Ledger, row: Row): Instant {
   const { missedRuns } = ledger.settings;
-  if (row.state !== 'failed' || missedRuns === null || missedRuns === 'skip') return Number.NEGATIVE_INFINITY;
+  const isConfirmed = row.state === 'unknown' && row.confirmed && missedRuns === 'catch_up';
+  if (missedRuns === null || missedRuns === 'skip') return Number.NEGATIVE_INFINITY;
+  if (row.state !== 'failed' && !isConfirmed) return Number.NEGATIVE_INFINITY;
   const usefulUntil = actsAt(ledger, rowTerms(ledger, row).usefulUntil);
   if (missedRuns === 'catch_up') return usefulUntil;
   if (row.coveredBy !== null) return Number.NEGATIVE_INFINITY;
@@ -165,7 +170,7 @@ function wantedUntil(ledger: Ledger, row: Row): Instant {
   return coalesceAt === null ? usefulUntil : Math.min(usefulUntil, actsAt(ledger, coalesceAt));
 }
 
-/** Whether a failed one is wanted at `t`; a paused job's row says how it was when the pause began. */
+/** Whether a settled one is wanted at `t`; a paused job's row says how it was when the pause began. */
 export const isStillWanted = (ledger: Ledger, row: Row, t: Instant): boolean =>
   row.wanted && t < wantedUntil(ledger, row);
 

@@ -1,5 +1,15 @@
 import type { IncidentKind } from './message.ts';
-import { graceMs, isOpen, isVerdict, type Run, type Settings, type State, type Terms, termsOf } from './occurrence.ts';
+import {
+  type Claim,
+  graceMs,
+  isOpen,
+  isVerdict,
+  type Run,
+  type Settings,
+  type State,
+  type Terms,
+  termsOf,
+} from './occurrence.ts';
 import type { Timetable } from './schedule.ts';
 import { floorToSecond, type Instant } from './time.ts';
 import type { Zone } from './zone.ts';
@@ -33,6 +43,8 @@ export type Row = {
   wanted: boolean;
   incidentId: number | null;
   doubled: boolean;
+  /** An unknown one that a person said to run. */
+  confirmed: boolean;
   checkAt: Instant | null;
   note: string | null;
 };
@@ -101,13 +113,27 @@ export type Ledger = {
   readonly incidents: Map<IncidentKind, Incident>;
   /** Instants that ended well, of rows not loaded (the newest ones; only while an incident is open). */
   readonly wells: readonly { readonly at: Instant; readonly doubled: boolean }[];
+  /** A person has decided about what was due by then; null: never. */
+  decidedUntil: Instant | null;
+  /** What is wanted under catch_up and due later than that. */
+  backlog: number;
+  lastHandOut: Instant | null;
+  /** Claims whose runs have not ended: those that may be live, and those of runs in progress (only where they matter). */
+  readonly claims: Claim[];
+  /** The loaded rows that ended well, while they are known; a month of debts asks for them with each one that joins. */
+  wellRows: Row[] | null;
   /** At resume what lived on is judged without a word. */
   quiet: boolean;
 
   // What this transaction did, for the store:
   readonly changed: Set<Row>;
   readonly changedRuns: Set<Run>;
+  readonly changedClaims: Set<Claim>;
   readonly changedIncidents: Set<Incident>;
+  /** Rows that have come to count for the backlog since it was last looked at. */
+  readonly backlogged: Set<Row>;
+  /** Backlogs that opened: what counts and is not loaded is in them too. */
+  readonly backlogs: Incident[];
   readonly members: { readonly incident: Incident; readonly scheduledFor: Instant; readonly moved: boolean }[];
   readonly events: LedgerEvent[];
   readonly unknown: { readonly scheduledFor: Instant; readonly at: Instant; readonly window: Silence }[];
@@ -120,9 +146,13 @@ export type Ledger = {
 export function nothingDone() {
   return {
     quiet: false,
+    wellRows: null,
     changed: new Set<Row>(),
     changedRuns: new Set<Run>(),
+    changedClaims: new Set<Claim>(),
     changedIncidents: new Set<Incident>(),
+    backlogged: new Set<Row>(),
+    backlogs: [],
     members: [],
     events: [],
     unknown: [],
@@ -156,6 +186,10 @@ export function dueAt(ledger: Ledger, at: Instant): { version: Version; standsFo
   }
   return null;
 }
+
+/** The version that an instant of the ledger without a row belongs to. */
+export const versionDueAt = (ledger: Ledger, at: Instant): Version =>
+  dueAt(ledger, at)?.version ?? currentVersion(ledger);
 
 /** First instant of the versions after `t`; null: none to come (and for heartbeats). */
 export function nextDue(ledger: Ledger, t: Instant): Instant | null {
@@ -236,6 +270,7 @@ export function rowAt(ledger: Ledger, at: Instant, now: Instant): Row {
     wanted: false,
     incidentId: null,
     doubled: false,
+    confirmed: false,
     checkAt: null,
     note: null,
   };

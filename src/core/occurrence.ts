@@ -109,6 +109,20 @@ export type Run = {
   heardAt: Instant;
 };
 
+/** How long a claim lasts without an extension. */
+export const LEASE_MS = 60_000;
+
+/** An occurrence in the hands of one runner, by the run it was given for. `id` is negative until it is stored. */
+export type Claim = {
+  id: number;
+  readonly scheduledFor: Instant;
+  readonly run: Run;
+  readonly claimedAt: Instant;
+  leaseUntil: Instant;
+  endedAt: Instant | null;
+  outcome: 'released' | 'replaced' | null;
+};
+
 /** The instant from which on a run begun at `startedAt` without an end is in progress no longer (docs/ledger.md, rule 8). */
 export function progressEnd(startedAt: Instant, { supersededAt }: Run, { maxRuntime }: Settings): Instant {
   if (maxRuntime !== null) return startedAt + maxRuntime * 1000;

@@ -12,6 +12,7 @@ import {
   type Row,
   rowTerms,
   termsAt,
+  versionDueAt,
   versionOf,
 } from './ledger.ts';
 import { inProgress, isCompleted, isFinished, RUN_MEMORY_MS, type Run } from './occurrence.ts';
@@ -50,6 +51,13 @@ export type Match =
     }
   | { readonly rule: 'none'; readonly reason: string };
 
+/** An occurrence of the clock: no run is known. */
+type ClockMatch = {
+  readonly rule: 'current' | 'again' | 'off_schedule';
+  readonly scheduledFor: Instant | null;
+  readonly run: null;
+};
+
 const NAMED_RETRY_MS = 24 * 3_600_000;
 const UNNAMED_RETRY_MS = 2 * 60_000;
 
@@ -62,12 +70,12 @@ export function matchPing(ledger: Ledger, ping: Ping): Match {
   const rule = ping.rid === null ? 'running' : 'rid';
   if (late) return { rule, scheduledFor: late.scheduledFor, run: late, reordered: true };
   if (isHeartbeat(ledger)) return matchHeartbeat(ledger, ping);
-  if (ping.rid !== null) return matchRid(ledger, ping) ?? matchClock(ledger, ping);
+  if (ping.rid !== null) return matchRid(ledger, ping) ?? matchClock(ledger, ping.at, ping.arrival);
   if (ping.kind === 'success' || ping.kind === 'fail') {
     const run = latestUnnamed(ledger, ping.at);
     if (run) return { rule: 'running', scheduledFor: run.scheduledFor, run };
   }
-  return matchClock(ledger, ping);
+  return matchClock(ledger, ping.at, ping.arrival);
 }
 
 function retryOf(ledger: Ledger, ping: Ping): Match | null {
@@ -159,7 +167,7 @@ function matchKey(ledger: Ledger, ping: Ping, key: KeySpelling): Match {
     const reason = instants.length > 1 ? 'this date has more than one occurrence' : 'no occurrence has this key';
     return { rule: 'none', reason };
   }
-  const version = dueAt(ledger, at)?.version ?? currentVersion(ledger);
+  const version = versionDueAt(ledger, at);
   const row = ledger.rows.get(at);
   const { opensAt } = row ? rowTerms(ledger, row) : termsAt(ledger, at, version);
   if (opensAt > ping.arrival) return { rule: 'none', reason: 'this occurrence is not open yet' };
@@ -195,14 +203,14 @@ function isOutlived(ledger: Ledger, run: Run, ping: Ping): boolean {
   return latest !== null && latest > (run.scheduledFor ?? run.startedAt ?? run.endedAt);
 }
 
-/** Rules 4 and 5: the clock alone says what the ping is about. */
-function matchClock(ledger: Ledger, ping: Ping): Match {
-  const c = latestInstant(ledger, ping.at);
-  const n = followingInstant(ledger, ping.at);
-  const candidate = n !== null && opensBy(ledger, n, ping.at) && isOver(ledger, c, ping.at) ? n : c;
+/** Rules 4 and 5: the clock alone says what a ping of the instant `at`, or a claim, is about. */
+export function matchClock(ledger: Ledger, at: Instant, arrival: Instant): ClockMatch {
+  const c = latestInstant(ledger, at);
+  const n = followingInstant(ledger, at);
+  const candidate = n !== null && opensBy(ledger, n, at) && isOver(ledger, c, at) ? n : c;
   if (candidate === null) return { rule: 'off_schedule', scheduledFor: null, run: null };
-  if (!isFinishedAt(ledger, candidate, ping.arrival)) return { rule: 'current', scheduledFor: candidate, run: null };
-  if (candidate === n || isNearer(ledger, candidate, n, ping.at)) {
+  if (!isFinishedAt(ledger, candidate, arrival)) return { rule: 'current', scheduledFor: candidate, run: null };
+  if (candidate === n || isNearer(ledger, candidate, n, at)) {
     return { rule: 'again', scheduledFor: candidate, run: null };
   }
   return { rule: 'off_schedule', scheduledFor: null, run: null };
@@ -210,7 +218,7 @@ function matchClock(ledger: Ledger, ping: Ping): Match {
 
 function opensBy(ledger: Ledger, due: Instant, at: Instant): boolean {
   const row = ledger.rows.get(due);
-  const version = dueAt(ledger, due)?.version ?? currentVersion(ledger);
+  const version = versionDueAt(ledger, due);
   return (row ? rowTerms(ledger, row) : termsAt(ledger, due, version)).opensAt <= at;
 }
 
@@ -222,7 +230,7 @@ const isFinishedAt = (ledger: Ledger, due: Instant, at: Instant): boolean => {
 
 function isOver(ledger: Ledger, c: Instant | null, at: Instant): boolean {
   if (c === null || isFinishedAt(ledger, c, at)) return true;
-  const version = dueAt(ledger, c)?.version ?? currentVersion(ledger);
+  const version = versionDueAt(ledger, c);
   return at >= termsAt(ledger, c, version).graceEnd;
 }
 

@@ -1,10 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import { advance } from '../core/advance.ts';
 import { applyDecision, applyPause, applyResume, applySettings, applyVersion } from '../core/change.ts';
 import type { JobDefinition } from '../core/definition.ts';
 import { formatInstant, type Instant } from '../core/time.ts';
-import { noteSilence } from '../store/beats.ts';
-import { type Database, DatabaseUnavailable, type Tx } from '../store/database.ts';
+import type { Tx } from '../store/database.ts';
 import {
   deleteJob,
   dropBrokenVersions,
@@ -16,13 +14,11 @@ import {
   updateDefinition,
 } from '../store/job-writing.ts';
 import { findJobId } from '../store/jobs.ts';
-import { type LockedJob, lockJobs } from '../store/ledger.ts';
-import { save } from '../store/ledger-save.ts';
+import { lockJobs } from '../store/ledger.ts';
 import type { Zones } from '../zones.ts';
-import { MAX_STEPS as ADVANCE_STEPS, advanceJob } from './advancing.ts';
+import { byName, type ChangingDeps, change, whole } from './changing.ts';
 import { firstInstant, insertJob } from './job-creation.ts';
-import { tell } from './telling.ts';
-import { compileSchedules, type OpenJob, openJobs, outcomeOf, type VersionCache } from './working-set.ts';
+import { compileSchedules, type OpenJob } from './working-set.ts';
 
 /** What a person or a program does to a job; each takes the cursor's lock, advances the job to now, applies itself. */
 export type Changes = {
@@ -47,15 +43,7 @@ export type Changes = {
   ): Promise<'settled' | 'no_job' | 'no_occurrence'>;
 };
 
-export type ChangesDeps = {
-  readonly database: Database;
-  readonly versions: VersionCache;
-  readonly zones: Zones;
-  readonly settleMs: number;
-};
-
-/** How often a change lets a job that is far behind come forward, 1,000 checks at a time, before it gives up. */
-const MAX_ROUNDS = 200;
+export type ChangesDeps = ChangingDeps & { readonly zones: Zones };
 
 export function createChanges(deps: ChangesDeps): Changes {
   return {
@@ -73,7 +61,7 @@ export function createChanges(deps: ChangesDeps): Changes {
     pauseJob: (projectId, slug, actor) => setPause(deps, { projectId, slug, actor }, true),
     resumeJob: (projectId, slug, actor) => setPause(deps, { projectId, slug, actor }, false),
     async settle(projectId, slug, scheduledFor, decision, actor) {
-      const settled = await change(deps, { projectId, slug, named: [scheduledFor] }, async (tx, { ledger }) => {
+      const settled = await change(deps, whole(byName(projectId, slug), [scheduledFor]), async (tx, { ledger }) => {
         if (!applyDecision(ledger, scheduledFor, decision, tx.now)) return 'no_occurrence' as const;
         const subject = `${slug} ${formatInstant(scheduledFor)}`;
         await recordAudit(tx, { projectId, actor, action: 'occurrence.settle', subject, detail: decision });
@@ -85,63 +73,6 @@ export function createChanges(deps: ChangesDeps): Changes {
 }
 
 type Who = { readonly projectId: number; readonly slug: string; readonly actor: string };
-
-/**
- * Takes the lock of the job's cursor, advances the job to now, lets `apply` change it, saves and tells. A job that is far
- * behind comes forward in transactions of its own first. null: no such job.
- */
-async function change<T>(
-  deps: ChangesDeps,
-  {
-    projectId,
-    slug,
-    named = [],
-  }: { readonly projectId: number; readonly slug: string; readonly named?: readonly Instant[] },
-  apply: (tx: Tx, open: OpenJob) => Promise<T>,
-): Promise<T | null> {
-  for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const result = await deps.database.transaction(async (tx) => {
-      const id = await findJobId(tx, projectId, slug);
-      const [job] = id === null ? [] : await lockJobs(tx, [id], true);
-      if (!job) return { done: true as const, value: null };
-      return changeLocked(tx, deps, job, named, apply);
-    });
-    if (result.done) return result.value;
-  }
-  throw new DatabaseUnavailable(`job ${slug} is too far behind to be changed now; try again in a minute`);
-}
-
-async function changeLocked<T>(
-  tx: Tx,
-  deps: ChangesDeps,
-  job: LockedJob,
-  named: readonly Instant[],
-  apply: (tx: Tx, open: OpenJob) => Promise<T>,
-): Promise<{ done: true; value: T } | { done: false }> {
-  // While ingest is silent nobody knows what was heard: the job is not judged by that stretch.
-  await noteSilence(tx);
-  if (job.deferred > 0) {
-    await advanceJob(tx, deps, job.id, { until: tx.now, wait: true });
-    return { done: false };
-  }
-  const { open, broken } = await openJobs(
-    tx,
-    [job],
-    new Map([[job.id, { pings: [], named, all: true, steps: ADVANCE_STEPS }]]),
-    deps,
-  );
-  const [one] = open;
-  if (!one) throw broken[0]?.error ?? new Error('a locked job could not be opened');
-  if (!advance(one.ledger, tx.now, ADVANCE_STEPS)) {
-    await save(tx, [outcomeOf(one, 0, tx.now)]);
-    await tell(tx, [one], new Map());
-    return { done: false };
-  }
-  const value = await apply(tx, one);
-  await save(tx, [outcomeOf(one, 0, tx.now)]);
-  await tell(tx, [one], new Map());
-  return { done: true, value };
-}
 
 async function putJob(
   deps: ChangesDeps,
@@ -157,7 +88,7 @@ async function putJob(
   if (made) return { created: true };
   const edited = await repaired(deps, { projectId, slug, actor }, definition);
   if (edited) return { created: false };
-  const found = await change(deps, { projectId, slug }, async (tx, open) => {
+  const found = await change(deps, whole(byName(projectId, slug)), async (tx, open) => {
     await edit(tx, deps, open, definition, { projectId, slug, actor });
     return true;
   });
@@ -179,7 +110,7 @@ async function edit(
   const { schedules, zone } = job.definition;
   if (!isDeepStrictEqual({ schedules, zone }, { schedules: definition.schedules, zone: definition.zone })) {
     const number = job.version + 1;
-    await insertVersion(tx, job.id, number, { definition, tzVersion: deps.zones.version });
+    await insertVersion(tx, job.id, number, { definition, zones: deps.zones });
     applyVersion(ledger, { ...compileSchedules(definition.schedules, definition.zone, deps.zones), number }, tx.now);
   }
   applySettings(ledger, definition, tx.now);
@@ -209,7 +140,7 @@ async function repaired(
     const compiled = (await deps.versions.read(tx, [job])).get(job.id);
     if (Array.isArray(compiled)) return false;
     await dropBrokenVersions(tx, job.id);
-    await insertVersion(tx, job.id, job.version + 1, { definition, tzVersion: deps.zones.version });
+    await insertVersion(tx, job.id, job.version + 1, { definition, zones: deps.zones });
     await updateDefinition(tx, job.id, definition);
     await restartCursor(tx, job.id, job.version + 1, firstInstant(definition, deps.zones, tx.now));
     await recordAudit(tx, {
@@ -224,7 +155,7 @@ async function repaired(
 }
 
 async function setPause(deps: ChangesDeps, { projectId, slug, actor }: Who, paused: boolean): Promise<boolean> {
-  const found = await change(deps, { projectId, slug }, async (tx, { job, ledger }) => {
+  const found = await change(deps, whole(byName(projectId, slug)), async (tx, { job, ledger }) => {
     if ((ledger.pausedAt !== null) === paused) return true;
     if (paused) applyPause(ledger, tx.now);
     else applyResume(ledger, tx.now);

@@ -1,4 +1,30 @@
+import { formatKey } from '../core/key.ts';
+import {
+  byDue,
+  followingInstant,
+  isHeartbeat,
+  type Ledger,
+  termsAt,
+  type Version,
+  versionDueAt,
+  versionOf,
+} from '../core/ledger.ts';
+import type { Claim } from '../core/occurrence.ts';
+import {
+  applyBacklogDecision,
+  applyClaim,
+  applyExtend,
+  applyRelease,
+  type Claimed,
+  endDecision,
+  isUndecided,
+  type Refused,
+} from '../core/owed.ts';
 import type { Instant } from '../core/time.ts';
+import type { Tx } from '../store/database.ts';
+import { recordAudit } from '../store/job-writing.ts';
+import { jobOfClaim } from '../store/ledger-owed.ts';
+import { byName, type ChangingDeps, change } from './changing.ts';
 
 /** An occurrence in the hands of one runner. `usefulUntil` null: unbounded. */
 export type GivenClaim = {
@@ -51,3 +77,149 @@ export type Claims = {
     decision: 'run' | 'skip',
   ): Promise<DecisionAnswer>;
 };
+
+/** Rows of a decision in one transaction. */
+const DECIDED_AT_ONCE = 1000;
+
+export function createClaims(deps: ChangingDeps): Claims {
+  return {
+    async claim({ projectId, slug }, rid) {
+      const target = { find: byName(projectId, slug), owed: { rid } };
+      const given = await change(deps, target, async (tx, { ledger }) => {
+        const result = applyClaim(ledger, rid, tx.now);
+        return result.kind === 'given'
+          ? { ...result, ...namesOf(ledger, result.claim) }
+          : answerOf(ledger, result, tx.now);
+      });
+      if (given === null) return { outcome: 'no_job' };
+      // Its id is known when all of it is stored.
+      return 'outcome' in given ? given : { outcome: 'given', again: given.again, claim: claimOf(given) };
+    },
+    async extend(projectId, claimId) {
+      const target = { find: (tx: Tx) => jobOfClaim(tx, projectId, claimId), owed: { claimId } };
+      const extended = await change(deps, target, async (tx, { ledger }) => {
+        const claim = ledger.claims.find(({ id }) => id === claimId);
+        return claim && { claim, became: applyExtend(ledger, claim, tx.now), ...namesOf(ledger, claim) };
+      });
+      if (!extended) return { outcome: 'no_claim' };
+      const { became } = extended;
+      if (became === 'extended') return { outcome: 'extended', claim: claimOf(extended) };
+      return { outcome: 'over', type: became, detail: `${extended.key} ${OVER[became]}` };
+    },
+    async release(projectId, claimId) {
+      const target = { find: (tx: Tx) => jobOfClaim(tx, projectId, claimId), owed: { claimId } };
+      const released = await change(deps, target, async (tx, { ledger }) => {
+        const claim = ledger.claims.find(({ id }) => id === claimId);
+        if (claim) applyRelease(ledger, claim, tx.now);
+        return claim !== undefined;
+      });
+      return released === true;
+    },
+    decide: (who, decision) => decide(deps, who, decision),
+  };
+}
+
+const OVER = {
+  completed: 'is settled already: another run, a later one or a person was first',
+  replaced: 'was given up for a newer run (overlap: replace)',
+  lease_lost: 'was given back, for its lease ended: it may be in other hands',
+} as const;
+
+type Named = { readonly claim: Claim; readonly key: string; readonly usefulUntil: Instant | null };
+
+function namesOf(ledger: Ledger, { scheduledFor }: Claim): Omit<Named, 'claim'> {
+  return { key: keyOf(ledger, scheduledFor), usefulUntil: usefulUntilOf(ledger, scheduledFor) };
+}
+
+function claimOf({ claim: { id, scheduledFor, leaseUntil }, key, usefulUntil }: Named): GivenClaim {
+  return { id, key, scheduledFor, usefulUntil, leaseUntil };
+}
+
+const keyOf = (ledger: Ledger, at: Instant): string => formatKey(at, versionAt(ledger, at).zone);
+
+function usefulUntilOf(ledger: Ledger, at: Instant): Instant | null {
+  const { usefulUntil } = termsAt(ledger, at, versionAt(ledger, at));
+  return Number.isFinite(usefulUntil) ? usefulUntil : null;
+}
+
+function versionAt(ledger: Ledger, at: Instant): Version {
+  const row = ledger.rows.get(at);
+  return row ? versionOf(ledger, row.version) : versionDueAt(ledger, at);
+}
+
+function answerOf(ledger: Ledger, result: Exclude<Claimed, { kind: 'given' }>, now: Instant): ClaimAnswer {
+  if (result.kind === 'rid_used') return { outcome: 'rid_used' };
+  const { why: type, retryAfterMs, about } = result;
+  const key = about === null ? null : keyOf(ledger, about);
+  const usefulUntil = about === null ? null : usefulUntilOf(ledger, about);
+  const isPast = type === 'off_schedule' && key !== null && usefulUntil !== null;
+  const past = isPast ? { key, usefulUntil } : null;
+  return { outcome: 'refused', type, detail: detailOf(ledger, result, key, now), retryAfterMs, past };
+}
+
+function detailOf(ledger: Ledger, { why, about }: Refused, key: string | null, now: Instant): string {
+  switch (why) {
+    case 'paused':
+      return 'the job is paused: nothing is handed out until it is resumed';
+    case 'backlog':
+      return key === null
+        ? `${ledger.backlog} occurrences are owed, more than max_catch_up: a person has to say run or skip`
+        : `whether ${key} was run is unknown, for Rollcall could not hear: a person has to say run or skip`;
+    case 'not_yet':
+      return `${key} is owed, and not handed out before the throttle has passed`;
+    case 'in_progress':
+      return key === null
+        ? 'a run off the schedule is in progress'
+        : `${key} is in progress, and overlap is "${ledger.settings.overlap}"`;
+    case 'completed':
+      return `${key} is ${about === null ? 'done' : (ledger.rows.get(about)?.state ?? 'done')} already`;
+    case 'off_schedule':
+      return key === null ? offSchedule(ledger, now) : `${key} is past its usefulness window, and none is due near`;
+    default:
+      return why satisfies never;
+  }
+}
+
+function offSchedule(ledger: Ledger, now: Instant): string {
+  const next = isHeartbeat(ledger) ? null : followingInstant(ledger, now);
+  if (isHeartbeat(ledger)) return 'a heartbeat has no occurrences to hand out: run it, and ping without a key';
+  return `no occurrence is near: ${next === null ? 'none is to come' : `the next one is ${keyOf(ledger, next)}`}`;
+}
+
+/**
+ * All that is wanted or unconfirmed and due by now, a thousand at a time: a person's word on a month of silence is many
+ * transactions, and the decision stands when the last one is done.
+ */
+async function decide(
+  deps: ChangingDeps,
+  { projectId, slug, actor }: Parameters<Claims['decide']>[0],
+  decision: 'run' | 'skip',
+): Promise<DecisionAnswer> {
+  let after: Instant = 0;
+  let count = 0;
+  for (;;) {
+    const from = after;
+    const target = { find: byName(projectId, slug), owed: { undecided: { after: from, limit: DECIDED_AT_ONCE + 1 } } };
+    const round = await change(deps, target, async (tx, { ledger }) => {
+      if (ledger.settings.missedRuns !== 'catch_up') return null;
+      const rows = byDue(ledger).filter((row) => row.scheduledFor > from && isUndecided(ledger, row, tx.now));
+      const some = rows.slice(0, DECIDED_AT_ONCE);
+      const decided = applyBacklogDecision(ledger, decision, some, tx.now);
+      const isLast = rows.length <= DECIDED_AT_ONCE;
+      if (isLast) {
+        endDecision(ledger, tx.now);
+        const detail = { decision, count: count + decided };
+        await recordAudit(tx, { projectId, actor, action: 'job.backlog', subject: slug, detail });
+      }
+      return { decided, isLast, until: tx.now, last: some.at(-1)?.scheduledFor ?? from };
+    });
+    if (round === null)
+      return (await deps.database.transaction(byName(projectId, slug))) === null ? NO_JOB : NO_BACKLOG;
+    count += round.decided;
+    after = round.last;
+    if (round.isLast) return { outcome: 'decided', until: round.until, count };
+  }
+}
+
+const NO_JOB = { outcome: 'no_job' } as const;
+const NO_BACKLOG = { outcome: 'no_backlog' } as const;

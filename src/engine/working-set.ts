@@ -7,12 +7,14 @@ import { type Ledger, nothingDone, type Version } from '../core/ledger.ts';
 import { RUN_MEMORY_MS, type Run } from '../core/occurrence.ts';
 import type { Ping } from '../core/ping.ts';
 import { type ScheduleSpec, timetable } from '../core/schedule.ts';
-import { floorToSecond, type Instant, LAST_INSTANT } from '../core/time.ts';
+import { floorToSecond, type Instant, LAST_INSTANT, type Seconds } from '../core/time.ts';
 import type { Tx } from '../store/database.ts';
 import type { StoredVersion } from '../store/jobs.ts';
 import { type Loaded, type LockedJob, load, versionsOf, type Wish } from '../store/ledger.ts';
 import type { Outcome } from '../store/ledger-save.ts';
-import type { Zones } from '../zones.ts';
+import { tzVersionsOf } from '../store/zone-tables.ts';
+import { findUnrecorded, isTakenBack } from './clock-repair.ts';
+import { createVersionZones, type ZoneOfVersion, type ZoneSource } from './version-zones.ts';
 
 /** A job under its cursor's lock, in memory. */
 export type OpenJob = { readonly job: LockedJob; readonly ledger: Ledger };
@@ -20,7 +22,10 @@ export type OpenJob = { readonly job: LockedJob; readonly ledger: Ledger };
 /** A stored schedule that cannot be expanded (any more): that job's trouble, nobody else's. */
 export class ScheduleError extends Error {}
 
-/** Compiled schedule versions of recently touched jobs; valid as long as the cursor names the same version. */
+/**
+ * Compiled schedule versions of recently touched jobs; valid as long as the cursor names the same version, and that is
+ * read by the same tz version: new tz data that move none of its instants are put under it in place.
+ */
 export type VersionCache = {
   /** Versions of these jobs, oldest first; a job whose schedules make no sense has a ScheduleError instead. */
   read(tx: Tx, jobs: readonly LockedJob[]): Promise<Map<number, Version[] | ScheduleError>>;
@@ -28,23 +33,30 @@ export type VersionCache = {
 
 const CACHED_JOBS = 20_000;
 
-export function createVersionCache(zones: Zones): VersionCache {
-  const cache = new Map<number, { version: number; versions: readonly StoredVersion[]; compiled: Version[] }>();
+export function createVersionCache(zones: ZoneSource): VersionCache {
+  const cache = new Map<number, { version: number; tzVersion: string; compiled: Version[] }>();
+  const versionZones = createVersionZones(zones);
   return {
     async read(tx, jobs) {
-      const known = jobs.map((job) => ({ job, hit: cache.get(job.id) }));
-      const missing = known.filter(({ job, hit }) => hit?.version !== job.version).map(({ job }) => job);
+      const result = new Map<number, Version[] | ScheduleError>();
+      const hits = jobs.filter((job) => cache.get(job.id)?.version === job.version);
+      const tzVersions = await tzVersionsOf(tx, hits);
+      for (const { id } of hits) {
+        const hit = cache.get(id);
+        if (hit && hit.tzVersion === tzVersions.get(id)) result.set(id, copies(hit.compiled));
+      }
+      const missing = jobs.filter(({ id }) => !result.has(id));
       const stored = await versionsOf(
         tx,
         missing.map(({ id }) => id),
       );
-      const result = new Map<number, Version[] | ScheduleError>();
-      for (const { job, hit } of known) if (hit?.version === job.version) result.set(job.id, copies(hit.compiled));
+      const zoneOf = await versionZones.read(tx, stored);
       for (const job of missing) {
         const versions = stored.filter(({ jobId }) => jobId === job.id);
-        const compiled = compile(versions, zones);
+        const compiled = compile(versions, zoneOf);
         cache.delete(job.id);
-        if (Array.isArray(compiled)) cache.set(job.id, { version: job.version, versions, compiled });
+        const tzVersion = versions.at(-1)?.tzVersion ?? '';
+        if (Array.isArray(compiled)) cache.set(job.id, { version: job.version, tzVersion, compiled });
         result.set(job.id, Array.isArray(compiled) ? copies(compiled) : compiled);
       }
       for (const jobId of cache.keys()) if (cache.size > CACHED_JOBS) cache.delete(jobId);
@@ -56,10 +68,10 @@ export function createVersionCache(zones: Zones): VersionCache {
 /** The ledger ends versions in place; what is cached must not change with a transaction that may fail. */
 const copies = (versions: readonly Version[]): Version[] => versions.map((version) => ({ ...version }));
 
-function compile(versions: readonly StoredVersion[], zones: Zones): Version[] | ScheduleError {
+function compile(versions: readonly StoredVersion[], zoneOf: ZoneOfVersion): Version[] | ScheduleError {
   try {
     return versions.map((version) => ({
-      ...compileSchedules(version.schedules, version.zone, zones),
+      ...compileSchedules(version.schedules, version.zone, { get: () => zoneOf(version) }),
       number: version.number,
       startsAfter: version.startsAfter,
       endsAt: version.endsAt,
@@ -73,17 +85,23 @@ function compile(versions: readonly StoredVersion[], zones: Zones): Version[] | 
 export function compileSchedules(
   schedules: readonly ScheduleSpec[],
   zoneName: string,
-  zones: Zones,
+  zones: Pick<ZoneSource, 'get'>,
 ): Pick<Version, 'zone' | 'timetable' | 'periodMs'> {
   const zone = zones.get(zoneName);
   if (!zone.ok) throw new ScheduleError(`time zone ${zoneName}: ${zone.reason}`);
-  const period = heartbeatPeriod(schedules);
-  if (period !== null) return { zone: zone.value, timetable: null, periodMs: period * 1000 };
   try {
+    const period = heartbeatPeriod(schedules);
+    if (period !== null) return { zone: zone.value, timetable: null, periodMs: checkedPeriod(period) * 1000 };
     return { zone: zone.value, timetable: timetable(schedules, zone.value), periodMs: null };
   } catch (error) {
     throw new ScheduleError(error instanceof Error ? error.message : String(error));
   }
+}
+
+/** A stored period that is none would make occurrences without end. */
+function checkedPeriod(period: Seconds): Seconds {
+  if (Number.isInteger(period) && period >= 1) return period;
+  throw new Error(`not a heartbeat: ${JSON.stringify(period)}; its period must be whole seconds`);
 }
 
 /** What the pings of one job will look at. */
@@ -93,7 +111,21 @@ export type Ahead = {
   readonly all: boolean;
   /** How many checks the job will be advanced by, at most. */
   readonly steps: number;
+  /** What a claim or a decision looks at besides. */
+  readonly owed?: OwedAhead;
 };
+
+type OwedAhead = {
+  /** The run id of a claim. */
+  readonly rid?: string;
+  /** A claim by its id. */
+  readonly claimId?: number;
+  /** What a decision is about, due after this, the oldest `limit`. */
+  readonly undecided?: { readonly after: Instant; readonly limit: number };
+};
+
+/** Of the oldest wanted ones, at most so many are looked at: those before it may be worked on (overlap: allow). */
+const WANTED_AT_ONCE = 100;
 
 /** What an edit or a pause looks at, at most, of evidence ahead of the clock. */
 const MOST_ROWS_AHEAD = 100_000;
@@ -118,14 +150,16 @@ export async function openJobs(
     tx,
     sound.map(({ job, versions: list }) => wishOf(job, list, ahead.get(job.id), tx.now)),
   );
-  return { open: assemble(sound, loaded, settleMs), broken };
+  return { open: assemble(sound, loaded, settleMs, tx.now), broken };
 }
 
 function wishOf(job: LockedJob, versions: readonly Version[], ahead: Ahead | undefined, now: Instant): Wish {
   const pings = ahead?.pings ?? [];
   const keys = pings.flatMap(({ key }) => (key ? [key] : []));
   const spans = versions.flatMap(({ zone }) => keys.map((key: KeySpelling) => keyCandidates(key, zone)));
-  const instants = pings.map(({ at }) => at);
+  const owed = ahead?.owed;
+  const instants = [...pings.map(({ at }) => at), ...(owed ? [now] : [])];
+  const named = owed?.rid === undefined ? [] : [`rid:${owed.rid}`];
   // A heartbeat's earlier occurrence is found by its anchor, one period before it was due; its newest row may be open.
   const periods = versions.flatMap(({ periodMs }) => (periodMs === null ? [] : [periodMs]));
   const heartbeat = versions.at(-1)?.periodMs !== null;
@@ -137,17 +171,26 @@ function wishOf(job: LockedJob, versions: readonly Version[], ahead: Ahead | und
     around: [...new Set([...instants, ...anchored, ...(ahead?.named ?? [])])],
     named: [...(ahead?.named ?? []), ...spans.flatMap((span) => ('instants' in span ? span.instants : []))],
     days: spans.flatMap((span) => ('instants' in span ? [] : [span])),
-    threads: [...new Set(pings.map(({ thread }) => thread))],
+    threads: [...new Set([...pings.map(({ thread }) => thread), ...named])],
     open: heartbeat,
     all: ahead?.all ?? false,
     completed: ahead?.all ?? false,
+    wanted: owed ? WANTED_AT_ONCE : 0,
+    undecided: owed?.undecided ? undecidedOf(job, owed.undecided, now) : null,
+    claims: owed || ahead?.all ? { id: owed?.claimId ?? null } : null,
     aheadFrom: job.nextUnrecorded,
     aheadLimit: ahead?.all ? MOST_ROWS_AHEAD : (ahead?.steps ?? 0) + 1,
     fails: pings.some(({ kind }) => kind === 'fail'),
-    coalesces: job.definition.missedRuns === 'coalesce',
+    coalesces: job.definition.missedRuns === 'coalesce' || job.definition.overlap === 'replace',
     runsSince: Math.min(now, ...instants) - Math.max(RUN_MEMORY_MS, (job.definition.maxRuntime ?? 0) * 1000) - 1,
     withWells: job.openIncidents > 0,
   };
+}
+
+/** What is past its usefulness window is no matter of a decision. */
+function undecidedOf({ definition }: LockedJob, { after, limit }: { after: Instant; limit: number }, now: Instant) {
+  const useful = definition.usefulFor === null ? 0 : now - 1000 * definition.usefulFor - 1;
+  return { after: Math.max(after, useful), until: now, limit };
 }
 
 const jobOf = ({ jobId }: { readonly jobId: number }): number => jobId;
@@ -156,6 +199,7 @@ function assemble(
   jobs: readonly { job: LockedJob; versions: Version[] }[],
   loaded: Loaded,
   settleMs: number,
+  now: Instant,
 ): OpenJob[] {
   const runs = groupBy(loaded.runs, jobOf);
   const rows = groupBy(loaded.rows, jobOf);
@@ -163,6 +207,7 @@ function assemble(
   const threads = groupBy(loaded.threads, jobOf);
   const pauses = groupBy(loaded.pauses, jobOf);
   const wells = groupBy(loaded.wells, jobOf);
+  const claims = groupBy(loaded.claims, jobOf);
   return jobs.map(({ job, versions }) => {
     const own = runs.get(job.id) ?? [];
     const byId = new Map<number | null, Run>(own.map((run) => [run.id, run]));
@@ -175,6 +220,10 @@ function assemble(
       settleMs,
       nextUnrecorded: job.nextUnrecorded,
       constantRid: job.constantRid,
+      decidedUntil: job.decidedUntil,
+      backlog: job.backlog,
+      lastHandOut: job.lastHandOut,
+      claims: (claims.get(job.id) ?? []).map((claim) => ({ ...claim, run: byId.get(claim.run.id) ?? claim.run })),
       loadedUntil: loaded.loadedUntil.get(job.id) ?? Number.POSITIVE_INFINITY,
       knownUntil: loaded.knownUntil.get(job.id) ?? Number.POSITIVE_INFINITY,
       rows: new Map((rows.get(job.id) ?? []).map((row) => [row.scheduledFor, row])),
@@ -186,11 +235,12 @@ function assemble(
     };
     for (const { thread, fingerprint, receivedAt, scheduledFor, lastRunId, runId } of threads.get(job.id) ?? []) {
       const last =
-        fingerprint === null || receivedAt === null
+        fingerprint === null || receivedAt === null || isTakenBack(receivedAt, now)
           ? null
           : { fingerprint, receivedAt, scheduledFor, run: byId.get(lastRunId) ?? null };
       ledger.threads.set(thread, { last, run: byId.get(runId) ?? null });
     }
+    findUnrecorded(ledger);
     return { job, ledger };
   });
 }

@@ -1,6 +1,7 @@
 import type { Ledger, Row } from '../core/ledger.ts';
 import type { Instant } from '../core/time.ts';
 import type { Tx } from './database.ts';
+import { saveBacklogs, saveClaims } from './ledger-owed.ts';
 
 /** One job as this transaction leaves it. */
 export type Outcome = {
@@ -19,8 +20,14 @@ const iso = (at: Instant | null): string | null => (at === null ? null : new Dat
  */
 export async function save(tx: Tx, outcomes: readonly Outcome[]): Promise<void> {
   await Promise.all([saveRuns(tx, outcomes), saveIncidents(tx, outcomes)]);
-  await Promise.all([saveRows(tx, outcomes), saveMembers(tx, outcomes), saveCursors(tx, outcomes)]);
+  await Promise.all([
+    saveRows(tx, outcomes),
+    saveMembers(tx, outcomes),
+    saveCursors(tx, outcomes),
+    saveClaims(tx, outcomes),
+  ]);
   await saveCovers(tx, outcomes);
+  await saveBacklogs(tx, outcomes);
 }
 
 async function saveRuns(tx: Tx, outcomes: readonly Outcome[]): Promise<void> {
@@ -100,18 +107,18 @@ async function saveRows(tx: Tx, outcomes: readonly Outcome[]): Promise<void> {
     await tx.sql`
       insert into occurrences (job_id, scheduled_for, version, stands_for, state, reason, settled_at, completions,
         started_at, completed_at, duration_ms, completed_by, covered_by, matched_by, wanted, incident_id, doubled,
-        check_at, note)
+        confirmed, check_at, note)
       select * from jsonb_to_recordset(${JSON.stringify(rows.slice(from, from + 2000))}::jsonb) n(job_id bigint,
         scheduled_for timestamptz, version int, stands_for smallint, state text, reason text, settled_at timestamptz,
         completions int, started_at timestamptz, completed_at timestamptz, duration_ms bigint, completed_by bigint,
         covered_by timestamptz, matched_by text, wanted boolean, incident_id bigint, doubled boolean,
-        check_at timestamptz, note text)
+        confirmed boolean, check_at timestamptz, note text)
       on conflict (job_id, scheduled_for) do update set state = excluded.state, reason = excluded.reason,
         settled_at = excluded.settled_at, completions = excluded.completions, started_at = excluded.started_at,
         completed_at = excluded.completed_at, duration_ms = excluded.duration_ms, completed_by = excluded.completed_by,
         covered_by = excluded.covered_by, matched_by = excluded.matched_by, wanted = excluded.wanted,
-        incident_id = excluded.incident_id, doubled = excluded.doubled, check_at = excluded.check_at,
-        note = excluded.note`;
+        incident_id = excluded.incident_id, doubled = excluded.doubled, confirmed = excluded.confirmed,
+        check_at = excluded.check_at, note = excluded.note`;
   }
 }
 
@@ -135,6 +142,7 @@ function rowColumns(jobId: number, row: Row) {
     wanted: row.wanted,
     incident_id: row.incidentId,
     doubled: row.doubled,
+    confirmed: row.confirmed,
     check_at: iso(row.checkAt),
     note: row.note,
   };
@@ -144,6 +152,7 @@ async function saveMembers(tx: Tx, outcomes: readonly Outcome[]): Promise<void> 
   const members = new Map<string, { incident_id: number; scheduled_for: string | null; moved: boolean }>();
   for (const { ledger } of outcomes) {
     for (const { incident, scheduledFor, moved } of ledger.members) {
+      if (incident.kind === 'backlog') continue;
       const member = { incident_id: incident.id, scheduled_for: iso(scheduledFor), moved };
       members.set(`${incident.id} ${scheduledFor}`, member);
     }
@@ -165,12 +174,17 @@ async function saveCursors(tx: Tx, outcomes: readonly Outcome[]): Promise<void> 
     next_check_at: iso(nextCheckAt),
     deferred,
     constant_rid: ledger.constantRid,
+    backlog: ledger.backlog,
+    decided_until: iso(ledger.decidedUntil),
+    last_hand_out: iso(ledger.lastHandOut),
   }));
   await tx.sql`
     update cursors c set version = n.version, next_unrecorded = n.next_unrecorded, open_incidents = n.open_incidents,
-      next_check_at = n.next_check_at, deferred = n.deferred, constant_rid = n.constant_rid, failures = 0, retry_at = null
+      next_check_at = n.next_check_at, deferred = n.deferred, constant_rid = n.constant_rid, backlog = n.backlog,
+      decided_until = n.decided_until, last_hand_out = n.last_hand_out, failures = 0, retry_at = null
     from jsonb_to_recordset(${JSON.stringify(cursors)}::jsonb) n(job_id bigint, version int, next_unrecorded timestamptz,
-      open_incidents int, next_check_at timestamptz, deferred int, constant_rid boolean)
+      open_incidents int, next_check_at timestamptz, deferred int, constant_rid boolean, backlog int,
+      decided_until timestamptz, last_hand_out timestamptz)
     where c.job_id = n.job_id`;
 }
 

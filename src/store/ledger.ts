@@ -4,6 +4,7 @@ import type { Run } from '../core/occurrence.ts';
 import type { Instant } from '../core/time.ts';
 import type { Tx } from './database.ts';
 import type { StoredVersion } from './jobs.ts';
+import { owedRows, readClaims, type StoredClaim } from './ledger-owed.ts';
 
 /** A job whose cursor this transaction holds. */
 export type LockedJob = {
@@ -19,6 +20,9 @@ export type LockedJob = {
   readonly deferred: number;
   readonly failures: number;
   readonly constantRid: boolean;
+  readonly backlog: number;
+  readonly decidedUntil: Instant | null;
+  readonly lastHandOut: Instant | null;
 };
 
 /**
@@ -31,7 +35,7 @@ export async function lockJobs(tx: Tx, jobIds: readonly number[], wait: boolean)
   return sql<LockedJob[]>`
     select j.id, j.project_id as "projectId", j.slug, j.uuid, j.definition, j.paused_at as "pausedAt", c.version,
       c.next_unrecorded as "nextUnrecorded", c.open_incidents as "openIncidents", c.deferred, c.failures,
-      c.constant_rid as "constantRid"
+      c.constant_rid as "constantRid", c.backlog, c.decided_until as "decidedUntil", c.last_hand_out as "lastHandOut"
     from cursors c join jobs j on j.id = c.job_id
     where c.job_id = any(${jobIds as number[]}::bigint[])
     order by c.job_id
@@ -41,7 +45,8 @@ export async function lockJobs(tx: Tx, jobIds: readonly number[], wait: boolean)
 export async function versionsOf(tx: Tx, jobIds: readonly number[]): Promise<(StoredVersion & { jobId: number })[]> {
   if (jobIds.length === 0) return [];
   return tx.sql<(StoredVersion & { jobId: number })[]>`
-    select job_id as "jobId", number, zone, schedules, starts_after as "startsAfter", ends_at as "endsAt"
+    select job_id as "jobId", number, zone, tz_version as "tzVersion", schedules, starts_after as "startsAfter",
+      ends_at as "endsAt"
     from schedule_versions where job_id = any(${jobIds as number[]}::bigint[])
     order by job_id, number`;
 }
@@ -62,10 +67,16 @@ export type Wish = {
   readonly all: boolean;
   /** Completed ones later than the oldest that they may cover, the first 1,000 (edit to coalesce). */
   readonly completed: boolean;
+  /** The oldest wanted ones, at most so many. */
+  readonly wanted: number;
+  /** What a decision is about: wanted and unconfirmed ones in (after, until], the oldest `limit`. */
+  readonly undecided: { readonly after: Instant; readonly until: Instant; readonly limit: number } | null;
+  /** Claims whose runs have not ended, and the claim with this id. */
+  readonly claims: { readonly id: number | null } | null;
   /** Rows from here on exist as evidence, ahead of the clock; null: none can. */
   readonly aheadFrom: Instant | null;
   readonly aheadLimit: number;
-  /** A run may fail: the runs that completed the rows in question, and (coalesce) what covered them, are loaded. */
+  /** A run may fail: the runs that completed the rows in question, and (coalesces) what covered them, are loaded. */
   readonly fails: boolean;
   readonly coalesces: boolean;
   /** Unended runs begun after this may be in progress. */
@@ -73,7 +84,7 @@ export type Wish = {
   readonly withWells: boolean;
 };
 
-type StoredRow = Row & { readonly jobId: number };
+export type StoredRow = Row & { readonly jobId: number };
 type StoredThread = {
   readonly jobId: number;
   readonly thread: string;
@@ -96,6 +107,7 @@ export type Loaded = {
   readonly wells: readonly { readonly jobId: number; readonly at: Instant; readonly doubled: boolean }[];
   readonly pauses: readonly { readonly jobId: number; readonly after: Instant; readonly until: Instant }[];
   readonly silences: readonly Silence[];
+  readonly claims: readonly StoredClaim[];
 };
 
 /** Rows with a check instant loaded at once; more wait for the next transaction. */
@@ -103,35 +115,38 @@ const PENDING_LIMIT = 1000;
 const WELLS = 200;
 const SILENCE_MEMORY_MS = 400 * 86_400_000;
 
-const rowColumns = (tx: Tx) => tx.sql`
+export const rowColumns = (tx: Tx) => tx.sql`
   o.job_id as "jobId", o.scheduled_for as "scheduledFor", o.version, o.stands_for as "standsFor", o.state, o.reason,
   o.settled_at as "settledAt", o.completions, o.started_at as "startedAt", o.completed_at as "completedAt",
   o.duration_ms as "durationMs", o.completed_by as "completedBy", o.covered_by as "coveredBy", o.matched_by as "matchedBy",
-  o.wanted, o.incident_id as "incidentId", o.doubled, o.check_at as "checkAt", o.note`;
+  o.wanted, o.incident_id as "incidentId", o.doubled, o.confirmed, o.check_at as "checkAt", o.note`;
 
-const runColumns = (tx: Tx) => tx.sql`
+export const runColumns = (tx: Tx) => tx.sql`
   r.id, r.job_id as "jobId", r.thread, r.rid, r.scheduled_for as "scheduledFor", r.started_at as "startedAt",
   r.superseded_at as "supersededAt", r.ended_at as "endedAt", r.verdict, r.exit_code as "exitCode",
   r.duration_ms as "durationMs", r.heard_at as "heardAt"`;
 
-const iso = (at: Instant): string => new Date(at).toISOString();
+export const iso = (at: Instant): string => new Date(at).toISOString();
 
 /** Reads the working sets that core/ledger.ts promises, for all wishes: what they name, then what that points to. */
 export async function load(tx: Tx, wishes: readonly Wish[]): Promise<Loaded> {
   const jobIds = wishes.map(({ jobId }) => jobId);
   const troubled = wishes.filter(({ withWells }) => withWells).map(({ jobId }) => jobId);
-  const [pending, ahead, wished, verdicts, threads, ownRuns, incidents, wells, pauses, silences] = await Promise.all([
-    pendingRows(tx, jobIds),
-    rowsAhead(tx, wishes),
-    wishedRows(tx, wishes),
-    verdictRows(tx, jobIds),
-    readThreads(tx, wishes),
-    readOwnRuns(tx, wishes),
-    openIncidents(tx, jobIds),
-    newestWells(tx, troubled),
-    pausesWithoutRows(tx, jobIds),
-    readSilences(tx),
-  ]);
+  const [pending, ahead, wished, owed, verdicts, threads, own, claims, incidents, wells, pauses, silences] =
+    await Promise.all([
+      pendingRows(tx, jobIds),
+      rowsAhead(tx, wishes),
+      wishedRows(tx, wishes),
+      owedRows(tx, wishes),
+      verdictRows(tx, jobIds),
+      readThreads(tx, wishes),
+      readOwnRuns(tx, wishes),
+      readClaims(tx, wishes),
+      openIncidents(tx, jobIds),
+      newestWells(tx, troubled),
+      pausesWithoutRows(tx, jobIds),
+      readSilences(tx),
+    ]);
   const due = cut(
     pending,
     () => PENDING_LIMIT,
@@ -144,7 +159,8 @@ export async function load(tx: Tx, wishes: readonly Wish[]): Promise<Loaded> {
     ({ scheduledFor }) => scheduledFor,
   );
   const rows = new Map<string, StoredRow>();
-  for (const row of [...verdicts, ...wished, ...evidence.rows, ...due.rows]) rows.set(nameOf(row), row);
+  const ownRuns = [...own, ...claims.map(({ run }) => run)];
+  for (const row of [...verdicts, ...wished, ...owed, ...evidence.rows, ...due.rows]) rows.set(nameOf(row), row);
   const more = await pointedTo(tx, wishes, [...rows.values()], ownRuns);
   for (const row of more.rows) rows.set(nameOf(row), row);
   const runs = new Map([...ownRuns, ...more.runs].map((run) => [run.id, run]));
@@ -158,6 +174,7 @@ export async function load(tx: Tx, wishes: readonly Wish[]): Promise<Loaded> {
     wells,
     pauses,
     silences,
+    claims,
   };
 }
 
@@ -335,7 +352,7 @@ async function readOwnRuns(tx: Tx, wishes: readonly Wish[]): Promise<StoredRun[]
   return (await Promise.all(parts.filter((part) => part !== false))).flat();
 }
 
-type StoredRun = Run & { readonly jobId: number };
+export type StoredRun = Run & { readonly jobId: number };
 
 /** The rows of runs, the unended runs of open rows and, where a run may fail, what completed and what covered them. */
 async function pointedTo(
@@ -350,7 +367,9 @@ async function pointedTo(
   );
   const open = rows.filter((row) => row.startedAt !== null && row.settledAt === null);
   const failing = new Set(wishes.filter(({ fails }) => fails).map(({ jobId }) => jobId));
-  const covering = new Set(wishes.filter(({ fails, coalesces }) => fails && coalesces).map(({ jobId }) => jobId));
+  const covering = new Set(
+    wishes.filter(({ fails, coalesces, claims }) => coalesces && (fails || claims)).map(({ jobId }) => jobId),
+  );
   const point = ({ jobId, scheduledFor }: StoredRow) => ({ job: jobId, at: iso(scheduledFor) });
   const startedAt = [...open.map(point), ...missing];
   const mayFail = [...rows.filter(({ jobId }) => failing.has(jobId)).map(point), ...missing];

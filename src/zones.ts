@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parsed, type Result, refused } from './core/time.ts';
-import { UTC_TABLE, type Zone, zoneOf } from './core/zone.ts';
+import { UTC_TABLE, type Zone, type ZoneTable, zoneOf } from './core/zone.ts';
 import { readCompiledZone } from './zones-compiled.ts';
 import { readNodeZone } from './zones-node.ts';
 
@@ -12,6 +12,8 @@ export type Zones = {
   readonly source: 'os' | 'node';
   /** The zone of exactly this name, built when first asked for, or a reason with a hint. Never throws. */
   get(name: string): Result<Zone>;
+  /** The table that zone is made of, to be kept with what is read by it; null: there is no such zone. */
+  table(name: string): ZoneTable | null;
 };
 
 /**
@@ -32,24 +34,27 @@ export function loadZones({ directory = '/usr/share/zoneinfo' }: { readonly dire
   const readers = [(name: string) => readCompiledZone(name, readFileSync(join(directory, name))), readNodeZone];
   if (source === 'node') readers.reverse();
   const built = new Map<string, Result<Zone>>([['UTC', parsed(zoneOf(UTC_TABLE))]]);
+  const tables = new Map<string, ZoneTable>([['UTC', UTC_TABLE]]);
   const get = (name: string): Result<Zone> => {
     const known = built.get(name);
     if (known) return known;
     // Names come from outside: only ours are remembered, and only ours become a path.
     if (typeof name !== 'string' || !names.has(name)) return refused(whyNot(name, names));
-    const zone = build(name, readers);
+    const table = readTable(name, readers);
+    const zone = table.ok ? parsed(zoneOf(table.value)) : table;
+    if (table.ok) tables.set(name, table.value);
     built.set(name, zone);
     return zone;
   };
   selfTest(get, `${version} from ${source === 'os' ? directory : 'Node'}`);
-  return { version, source, get };
+  return { version, source, get, table: (name) => (get(name).ok ? (tables.get(name) ?? null) : null) };
 }
 
-function build(name: string, readers: readonly ((name: string) => Parameters<typeof zoneOf>[0])[]): Result<Zone> {
+function readTable(name: string, readers: readonly ((name: string) => ZoneTable)[]): Result<ZoneTable> {
   const problems: string[] = [];
   for (const read of readers) {
     try {
-      return parsed(zoneOf(read(name)));
+      return parsed(read(name));
     } catch (error) {
       problems.push(error instanceof Error ? error.message : String(error));
     }
@@ -88,12 +93,19 @@ function readOsVersion(directory: string): string | null {
   return null;
 }
 
-/** `2025b` before `2025c` before `2025aa` (as 1996 had) before `2026a`. */
 function newest(os: string | null, node: string | null): 'os' | 'node' {
   if (os === null) return 'node';
   if (node === null) return 'os';
-  const rank = (version: string): string => version.slice(0, 4) + version.slice(4).padStart(2, ' ');
   return rank(os) >= rank(node) ? 'os' : 'node';
+}
+
+/** `2025b` before `2025c` before `2025aa` (as 1996 had) before `2026a`. */
+const rank = (version: string): string => version.slice(0, 4) + version.slice(4).padStart(2, ' ');
+
+/** Whether tz database `version` came out before `than`; what is no version of it is neither older nor newer. */
+export function isOlderTz(version: string, than: string): boolean {
+  const isVersion = (text: string): boolean => /^\d{4}[a-z]{1,2}$/.test(text);
+  return isVersion(version) && isVersion(than) && rank(version) < rank(than);
 }
 
 /** What may name a zone: every name with a slash, and UTC; of `Etc/` only `Etc/UTC`. */

@@ -40,10 +40,9 @@ export async function insertJob(
   definition: JobDefinition,
   unreviewed: boolean,
 ): Promise<{ readonly id: number; readonly created: boolean }> {
-  const tzVersion = zones.version;
-  const job = await writing.insertJob(tx, { projectId, uuid: randomUUID(), slug, definition, unreviewed, tzVersion });
+  const job = await writing.insertJob(tx, { projectId, uuid: randomUUID(), slug, definition, unreviewed });
   if (!job.created) return job;
-  await writing.insertVersion(tx, job.id, 1, { definition, tzVersion });
+  await writing.insertVersion(tx, job.id, 1, { definition, zones });
   const nextUnrecorded = firstInstant(definition, zones, tx.now);
   const first = definition.startWithin === null ? graceMs(definition) : definition.startWithin * 1000;
   const nextCheckAt = nextUnrecorded === null ? null : nextUnrecorded + Math.min(first, graceMs(definition));

@@ -7,6 +7,7 @@ import type { OccurrenceWindow } from '../store/reading.ts';
 
 /** A schedule version ready for expansion. No timetable: a heartbeat, or a stored schedule that makes no sense. */
 export type ClockVersion = {
+  readonly number: number;
   readonly zone: Zone;
   readonly startsAfter: Instant;
   readonly endsAt: Instant;
@@ -37,19 +38,19 @@ export function clockLedger(
   nextUnrecorded: Instant | null,
   versions: readonly StoredVersion[],
   pauses: readonly StoredPause[],
-  zoneNamed: (name: string) => Zone,
+  zoneOf: (version: StoredVersion) => Zone,
 ): ClockLedger {
   return {
     nextUnrecorded,
     versions: versions
       .map((version) => {
-        const zone = zoneNamed(version.zone);
+        const zone = zoneOf(version);
         return {
+          number: version.number,
           zone,
           startsAfter: version.startsAfter,
           endsAt: version.endsAt ?? Number.POSITIVE_INFINITY,
-          isHeartbeat: heartbeatPeriod(version.schedules) !== null,
-          timetable: timetableOrNull(version, zone),
+          ...expansionOf(version, zone),
         };
       })
       .reverse(),
@@ -58,12 +59,12 @@ export function clockLedger(
 }
 
 /** A schedule that stopped making sense has its own incident; it must not make the ledger unreadable. */
-function timetableOrNull({ schedules }: StoredVersion, zone: Zone): Timetable | null {
-  if (heartbeatPeriod(schedules) !== null) return null;
+function expansionOf({ schedules }: StoredVersion, zone: Zone): Pick<ClockVersion, 'isHeartbeat' | 'timetable'> {
   try {
-    return timetable(schedules, zone);
+    const isHeartbeat = heartbeatPeriod(schedules) !== null;
+    return { isHeartbeat, timetable: isHeartbeat ? null : timetable(schedules, zone) };
   } catch {
-    return null;
+    return { isHeartbeat: false, timetable: null };
   }
 }
 

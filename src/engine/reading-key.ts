@@ -12,7 +12,7 @@ import {
   withOwed,
   type ZoneSource,
 } from './reading.ts';
-import { clockOccurrences, firstClockInstantAfter } from './reading-clock.ts';
+import { clockOccurrences, firstClockInstantAfter, versionAt } from './reading-clock.ts';
 
 /** What a key leads to. `several`: a date with more than one occurrence. `nearest`: at most one before and one after. */
 export type KeyLookup =
@@ -29,20 +29,22 @@ export async function findOccurrence(
   spelling: KeySpelling,
   zones: ZoneSource,
 ): Promise<KeyLookup> {
-  const candidates = zonesOf(job).map((zone) => keyCandidates(spelling, zone));
+  const searched = zonesOf(job).map((zone) => ({ zone, candidate: keyCandidates(spelling, zone) }));
   const found = new Map<Instant, OccurrenceReading>();
-  for (const candidate of candidates) {
+  for (const { zone, candidate } of searched) {
     const some =
       'instants' in candidate
         ? await readingsAt(tx, job, candidate.instants, zones)
         : await listOccurrences(tx, job, { ...candidate, states: null }, { limit: 2, zones });
-    for (const occurrence of some) found.set(occurrence.scheduledFor, occurrence);
+    for (const occurrence of some) {
+      if (isReadBy(job, occurrence.scheduledFor, zone)) found.set(occurrence.scheduledFor, occurrence);
+    }
   }
   const matches = [...found.values()].sort((a, b) => a.scheduledFor - b.scheduledFor);
   if (spelling.kind === 'date' && matches.length > 1) return { found: 'several', nearest: matches.slice(0, 2) };
   const occurrence = matches.find(({ state }) => !isCompleted(state)) ?? matches[0];
   if (occurrence) return { found: 'one', occurrence };
-  const [first] = candidates;
+  const first = searched[0]?.candidate;
   if (!first) return { found: 'none', nearest: [] };
   const asked = 'instants' in first ? (first.instants[0] ?? 0) : first.until;
   return { found: 'none', nearest: await nearestTo(tx, job, asked, zones) };
@@ -50,7 +52,13 @@ export async function findOccurrence(
 
 /** The zones in which keys of this job are written, the newest first, each once. */
 function zonesOf({ clock }: ReadableJob): readonly Zone[] {
-  return [...new Map(clock.versions.map(({ zone }) => [zone.name, zone])).values()];
+  return [...new Set(clock.versions.map(({ zone }) => zone))];
+}
+
+/** Of two tables of one zone only that of the version in force may find it: an hour apart, a date has other ends. */
+function isReadBy({ clock }: ReadableJob, at: Instant, zone: Zone): boolean {
+  const inForce = versionAt(clock, at)?.zone;
+  return inForce === undefined || inForce === zone || inForce.name !== zone.name;
 }
 
 async function readingsAt(

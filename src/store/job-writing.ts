@@ -1,6 +1,7 @@
 import type { JobDefinition } from '../core/definition.ts';
 import type { Instant } from '../core/time.ts';
 import type { Tx } from './database.ts';
+import { keepTables, type TableSource } from './zone-tables.ts';
 
 export type NewJob = {
   readonly projectId: number;
@@ -8,7 +9,6 @@ export type NewJob = {
   readonly slug: string;
   readonly definition: JobDefinition;
   readonly unreviewed: boolean;
-  readonly tzVersion: string;
 };
 
 /** The id of the job of this slug, made if there was none; `created` false: somebody was first. */
@@ -27,18 +27,22 @@ export async function insertJob(tx: Tx, job: NewJob): Promise<{ readonly id: num
   return { id: found.id, created: false };
 }
 
-/** A version that starts after `tx.now`, in force until the next one. */
+/** A version that starts after `tx.now`, in force until the next one, and read by the tables of `zones`, which are kept. */
 export async function insertVersion(
   tx: Tx,
   jobId: number,
   number: number,
-  { definition, tzVersion }: Pick<NewJob, 'definition' | 'tzVersion'>,
+  {
+    definition,
+    zones,
+  }: { readonly definition: Pick<JobDefinition, 'zone' | 'schedules'>; readonly zones: TableSource },
 ): Promise<void> {
   await tx.sql`
     update schedule_versions set ends_at = ${tx.now} where job_id = ${jobId} and ends_at is null`;
   await tx.sql`
     insert into schedule_versions (job_id, number, zone, schedules, starts_after, tz_version)
-    values (${jobId}, ${number}, ${definition.zone}, ${JSON.stringify(definition.schedules)}::jsonb, ${tx.now}, ${tzVersion})`;
+    values (${jobId}, ${number}, ${definition.zone}, ${JSON.stringify(definition.schedules)}::jsonb, ${tx.now}, ${zones.version})`;
+  await keepTables(tx, zones, [definition.zone]);
 }
 
 export async function insertCursor(

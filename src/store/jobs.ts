@@ -37,6 +37,8 @@ export type JobReading = StoredJob & {
 export type StoredVersion = {
   readonly number: number;
   readonly zone: string;
+  /** Of the tz database whose table of the zone it is read by. */
+  readonly tzVersion: string;
   readonly schedules: readonly ScheduleSpec[];
   readonly startsAfter: Instant;
   readonly endsAt: Instant | null;
@@ -171,7 +173,7 @@ function lastRuns(tx: Tx) {
 /** All schedule versions of a job, oldest first. */
 export async function readVersions(tx: Tx, jobId: number): Promise<readonly StoredVersion[]> {
   return tx.sql<StoredVersion[]>`
-    select number, zone, schedules, starts_after as "startsAfter", ends_at as "endsAt"
+    select number, zone, tz_version as "tzVersion", schedules, starts_after as "startsAfter", ends_at as "endsAt"
     from schedule_versions where job_id = ${jobId} order by number`;
 }
 

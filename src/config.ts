@@ -80,6 +80,27 @@ export function readConfig(env: NodeJS.ProcessEnv): Result<Config> {
   return problem === undefined ? parsed(Object.freeze(config)) : refused(problem);
 }
 
+/** Where the commands that ask a running Rollcall find it, and the key they call with. */
+export type Remote = Readonly<{
+  /** Without a trailing slash. */
+  url: string;
+  apiKey: string;
+}>;
+
+/** Reads what these commands need. A refusal is one line that names the variable and what to write; never a key. */
+export function readRemote(env: NodeJS.ProcessEnv): Result<Remote> {
+  const url = env['ROLLCALL_URL']?.trim() ?? '';
+  if (url === '')
+    return refused('ROLLCALL_URL is not set: write the address of Rollcall, such as http://127.0.0.1:3000');
+  const address = publicUrl(url);
+  if (!address.ok) return refused(`ROLLCALL_URL must be ${address.reason}`);
+  const apiKey = env['ROLLCALL_API_KEY']?.trim() ?? '';
+  if (apiKey === '') return refused('ROLLCALL_API_KEY is not set: write the API key that the first start gave');
+  const checked = key(apiKey);
+  if (!checked.ok) return refused(`ROLLCALL_API_KEY must be ${checked.reason}`);
+  return parsed(Object.freeze({ url: address.value, apiKey: checked.value }));
+}
+
 function hostName(text: string): Result<string> {
   const bare = text.replace(/^\[(.*)\]$/, '$1');
   return ipaddr.isValid(bare) || /^[a-z\d]([a-z\d.-]*[a-z\d])?$/i.test(bare)

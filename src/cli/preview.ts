@@ -46,8 +46,17 @@ export function preview(
     return EXIT.refused;
   }
   out(options.json ? `${JSON.stringify(result.value)}\n` : asText(result.value));
+  if (!options.json && cron !== undefined) out(CRON_ITSELF);
   return EXIT.done;
 }
+
+/** Every job of a host misses at once when its cron is dead: one line says that it lives, and one message that it does not. */
+const CRON_ITSELF = `
+Each job's own check finds a run that is missing, and a crontab that says something else than the job.
+Whether cron runs at all, one heartbeat job for each host tells you:
+*/5 * * * *  curl -fsS -m 10 --retry 5 --retry-connrefused -o /dev/null https://ROLLCALL/ping/PING_KEY/cron-of-HOST
+See "Who watches cron itself" in docs/pinging.md.
+`;
 
 function computePreview(
   cron: string | undefined,

@@ -12,6 +12,8 @@ export type ProblemDetails = {
   readonly title?: string;
   readonly detail?: string;
   readonly errors?: readonly ProblemError[];
+  /** Further members, for programs; null: there are none. */
+  readonly members?: Readonly<Record<string, unknown>> | null;
   readonly headers?: Readonly<Record<string, string>>;
 };
 
@@ -33,14 +35,21 @@ const TITLES: Readonly<Record<number, string>> = {
   503: 'Service unavailable',
 };
 
-/** An RFC 9457 answer: application/problem+json with `type`, `title`, `status`, and `detail` and `errors` where given. */
-export function problem(status: number, { type, title, detail, errors, headers }: ProblemDetails = {}): Response {
+/**
+ * An RFC 9457 answer: application/problem+json with `type`, `title`, `status`, and `detail`, `errors` and further members
+ * where given.
+ */
+export function problem(
+  status: number,
+  { type, title, detail, errors, members, headers }: ProblemDetails = {},
+): Response {
   const body = {
     type: type === undefined ? 'about:blank' : `/problems/${type}`,
     title: title ?? TITLES[status] ?? 'Problem',
     status,
     ...(detail === undefined ? {} : { detail }),
     ...(errors === undefined ? {} : { errors }),
+    ...members,
   };
   return new Response(JSON.stringify(body), {
     status,

@@ -42,8 +42,17 @@ test('an interval runs from its anchor, and --limit ends the list', () => {
 
 test('ten occurrences are shown unless more are asked for, beginning now', () => {
   const { out } = run('0 0 * * *', { zone: 'UTC' });
-  expect(out.trim().split('\n')).toHaveLength(10);
+  const [list = ''] = out.split('\n\n');
+  expect(list.split('\n')).toHaveLength(10);
   expect(out).toMatch(/^2026-01-02T00:00Z/);
+});
+
+test('at its end a heartbeat for cron itself is recommended, to people and only where cron runs the job', () => {
+  const { out } = run('0 0 * * *', { zone: 'UTC', limit: '1' });
+  expect(out).toMatch(/^\S+ +\S+\n\n(?:.+\n)*.*one heartbeat job for each host.*\n\*\/5 \* \* \* \* +curl (?:.+\n)+$/);
+  expect(run(undefined, { zone: 'UTC', every: '2h' }).out).not.toContain('heartbeat');
+  const json = JSON.parse(run('0 0 * * *', { zone: 'UTC', json: true }).out);
+  expect([Object.keys(json), json.warnings]).toEqual([['occurrences', 'warnings'], []]);
 });
 
 test('what may surprise is said', () => {

@@ -1,5 +1,6 @@
 import type { CatchUp } from '../../engine/catch-up.ts';
 import type { Changes } from '../../engine/changes.ts';
+import type { Claims } from '../../engine/claims.ts';
 import type { ChannelContext } from '../../notify/channel.ts';
 import type { Database } from '../../store/database.ts';
 import type { Zones } from '../../zones.ts';
@@ -9,6 +10,7 @@ export type ApiDeps = {
   readonly database: Database;
   readonly zones: Zones;
   readonly changes: Changes;
+  readonly claims: Claims;
   readonly catchUp: CatchUp;
   /** Without a slash at its end. */
   readonly publicUrl: string;

@@ -2,7 +2,10 @@ import { OpenAPIHono } from '@hono/zod-openapi';
 import type { Hono } from 'hono';
 import type { BlankEnv } from 'hono/types';
 import { onError, onNotFound } from '../problem.ts';
+import { backlogEndpoints } from './backlog.ts';
 import { channelEndpoints } from './channels.ts';
+import { claimEndpoints } from './claims.ts';
+import { clockEndpoints } from './clock.ts';
 import type { ApiDeps } from './deps.ts';
 import { DOCS_POLICY, docsPage, type ShownDocument } from './docs-page.ts';
 import { addEndpoint } from './endpoint.ts';
@@ -10,6 +13,7 @@ import { incidentEndpoints } from './incidents.ts';
 import { pingEndpoints } from './job-pings.ts';
 import { jobEndpoints } from './jobs.ts';
 import { occurrenceEndpoints } from './occurrences.ts';
+import { owedEndpoints } from './owed.ts';
 import { previewEndpoints } from './preview.ts';
 
 export type { ApiDeps } from './deps.ts';
@@ -29,10 +33,14 @@ export function createApi(deps: ApiDeps): Hono {
   const endpoints = [
     ...jobEndpoints(deps),
     ...occurrenceEndpoints(deps),
+    ...owedEndpoints(deps),
+    ...claimEndpoints(deps),
+    ...backlogEndpoints(deps),
     ...pingEndpoints(deps),
     ...incidentEndpoints(deps),
     ...channelEndpoints(deps),
     ...previewEndpoints(deps),
+    ...clockEndpoints(deps),
   ];
   for (const endpoint of endpoints) addEndpoint(api, endpoint, deps.database);
   addDocument(api);

@@ -70,23 +70,25 @@ const CURSOR_HINT = 'is not a cursor of this list: use next_cursor of the page b
 
 /** `cursor` of a list that goes by id or instant: the number it continues from; null on the first page. */
 export function numberCursor(query: Query): number | null {
-  const value = cursorValue(query);
-  if (value === null) return null;
-  if (/^-?\d{1,15}$/.test(value)) return Number(value);
-  query.errors.push({ path: 'cursor', message: CURSOR_HINT });
-  return null;
+  return cursorParameter(query, (position) => (/^-?\d{1,15}$/.test(position) ? Number(position) : null));
 }
 
 /** `cursor` of a list that goes by slug; null on the first page. */
 export function slugCursor(query: Query): string | null {
-  const value = cursorValue(query);
-  if (value === null || isSlug(value)) return value;
-  query.errors.push({ path: 'cursor', message: CURSOR_HINT });
-  return null;
+  return cursorParameter(query, (position) => (isSlug(position) ? position : null));
 }
 
-/** The cursor of the page after the thing with this id, instant or slug. */
-function cursorAfter(value: number | string): string {
+/** `cursor` as its list reads it; null on the first page. `read` says null to what it never gave. */
+export function cursorParameter<T>(query: Query, read: (position: string) => T | null): T | null {
+  const text = cursorValue(query);
+  if (text === null) return null;
+  const position = read(text);
+  if (position === null) query.errors.push({ path: 'cursor', message: CURSOR_HINT });
+  return position;
+}
+
+/** The cursor of the page after the thing with this id, instant or slug, or after this position of a list of its own. */
+export function cursorAfter(value: number | string): string {
   return Buffer.from(`after ${value}`).toString('base64url');
 }
 

@@ -28,6 +28,10 @@ export const problemSchema = z
     status: z.int(),
     detail: z.string(),
     errors: z.array(z.strictObject({ path: z.string(), message: z.string() })).optional(),
+    past: z
+      .strictObject({ key, useful_until: instant })
+      .optional()
+      .describe('off_schedule of a claim: the current occurrence, which is of no use any more.'),
   })
   .openapi('Problem');
 
@@ -135,6 +139,49 @@ export const occurrenceSchema = z
 export const settleSchema = z
   .strictObject({ state: z.enum(['skipped', 'on_time']), note: z.string().max(LIMITS.reason).optional() })
   .openapi('Decision');
+
+export const owedSchema = z
+  .strictObject({
+    key,
+    scheduled_for: instant,
+    state: z.enum(states),
+    useful_until: instant.nullable().describe('null: unbounded'),
+    run_after: instant.nullable().describe('Not handed out before; null: not before a person has said run.'),
+    unconfirmed: z.boolean().describe('Nobody knows whether it ran: a person says run or skip.'),
+  })
+  .openapi('Owed');
+
+export const claimRequestSchema = z
+  .strictObject({
+    rid: z.string().meta({
+      format: 'uuid',
+      description: 'The run id that the pings of this run will carry; a new one for each run.',
+      example: '4b7a1d2e-8c3f-4a5b-9d6e-0f1a2b3c4d5e',
+    }),
+  })
+  .openapi('ClaimRequest');
+
+export const claimSchema = z
+  .strictObject({
+    id: z.int(),
+    key,
+    scheduled_for: instant,
+    useful_until: instant.nullable().describe('null: unbounded'),
+    lease_until: instant.describe('Extend the claim before, or the occurrence is handed to somebody else.'),
+  })
+  .openapi('Claim');
+
+const backlogDecision = z.enum(['run', 'skip']);
+
+export const backlogRequestSchema = z.strictObject({ decision: backlogDecision }).openapi('BacklogRequest');
+
+export const backlogSchema = z
+  .strictObject({
+    decision: backlogDecision,
+    until: instant.describe('It is about what was due by then; later ones count anew.'),
+    count: z.int().describe('How many occurrences: skipped, or owed and confirmed now.'),
+  })
+  .openapi('Backlog');
 
 export const pingSchema = z
   .strictObject({

@@ -3,6 +3,11 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 /** They end ping URLs (DESIGN section 9). */
 const RESERVED: ReadonlySet<string> = new Set(['start', 'fail', 'log']);
 
+/** Whether this is a UUID, in any case. */
+export function isUuid(text: string): boolean {
+  return UUID.test(text.toLowerCase());
+}
+
 /** Whether this can name something that exists; whatever cannot must not reach the database (NUL). */
 export function isSlug(text: string): boolean {
   return SLUG.test(text);

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { Hono } from 'hono';
+import { Hono } from 'hono';
 import type { JobDefinition } from '../../../src/core/definition.ts';
 import { createCatchUp } from '../../../src/engine/catch-up.ts';
 import { createChanges } from '../../../src/engine/changes.ts';
+import { createClaims } from '../../../src/engine/claims.ts';
 import { createEvaluator } from '../../../src/engine/evaluator.ts';
 import { createIngest, type IncomingPing } from '../../../src/engine/ingest.ts';
 import { createVersionCache } from '../../../src/engine/working-set.ts';
@@ -12,6 +13,9 @@ import type { Database } from '../../../src/store/database.ts';
 import { addKey } from '../../../src/store/keys.ts';
 import { createVitals } from '../../../src/vitals.ts';
 import { createApi } from '../../../src/web/api/index.ts';
+import { createClientAddress } from '../../../src/web/client-address.ts';
+import { pingHandler } from '../../../src/web/pings.ts';
+import { createRateLimit } from '../../../src/web/rate-limit.ts';
 import { loadZones } from '../../../src/zones.ts';
 import { createTestDatabase, type ManualClock, manualClock } from '../../support/database.ts';
 
@@ -25,6 +29,8 @@ export type Answer = {
 
 export type TestApi = {
   readonly api: Hono;
+  /** Pings and API under their real addresses. */
+  readonly app: Hono;
   readonly database: Database;
   readonly clock: ManualClock;
   readonly projectId: number;
@@ -63,10 +69,20 @@ export async function startApi(at: string): Promise<TestApi> {
     mailFrom: 'rollcall@example.org',
     zones,
   };
-  const { changes, catchUp, ingest } = engine;
-  const api = createApi({ database, zones, changes, catchUp, publicUrl, channelContext, log });
+  const { changes, claims, catchUp, ingest } = engine;
+  const api = createApi({ database, zones, changes, claims, catchUp, publicUrl, channelContext, log });
+  const monotonic = () => 0;
+  const pings = {
+    ingest,
+    isPingKey: async () => false,
+    clientAddress: createClientAddress([]),
+    unknownKeys: createRateLimit({ monotonic }),
+    monotonic,
+    log: { ...log, info: () => undefined },
+  };
   return {
     api,
+    app: new Hono().all('/ping/*', pingHandler(pings)).route('/api/v1', api),
     database,
     clock,
     projectId,
@@ -117,6 +133,7 @@ function engineOver(database: Database) {
   };
   return {
     changes: createChanges(deps),
+    claims: createClaims(deps),
     catchUp: createCatchUp(deps),
     evaluator: createEvaluator(deps),
     ingest: createIngest(deps),

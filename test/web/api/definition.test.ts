@@ -36,6 +36,9 @@ test('a definition with only what is required takes every default', () => {
       grace: null,
       usefulFor: null,
       maxRuntime: null,
+      maxCatchUp: null,
+      throttle: null,
+      overlap: 'forbid',
       duplicates: 'alert',
       unscheduled: 'record',
       channels: null,
@@ -72,6 +75,9 @@ test('durations come in every spelling and go out in the short form, and PUT tak
     grace: '0s',
     useful_for: 'PT6H',
     max_runtime: 5400,
+    max_catch_up: 0,
+    throttle: '60s',
+    overlap: 'allow',
     channels: ['ops'],
     description: 'line one\nline two',
     tags: ['nightly', 'größe'],
@@ -86,6 +92,9 @@ test('durations come in every spelling and go out in the short form, and PUT tak
     grace: '0s',
     useful_for: '6h',
     max_runtime: '90m',
+    max_catch_up: 0,
+    throttle: '1m',
+    overlap: 'allow',
   });
   expect(parse(json)).toEqual(first);
   const bare = parse(daily);
@@ -94,10 +103,11 @@ test('durations come in every spelling and go out in the short form, and PUT tak
 });
 
 test('null is the default only where GET shows it', () => {
-  const nulls = { early: null, start_within: null, grace: null, useful_for: null, max_runtime: null, channels: null };
+  const tolerances = { early: null, start_within: null, grace: null, useful_for: null, max_runtime: null };
+  const nulls = { ...tolerances, max_catch_up: null, throttle: null, channels: null };
   expect(paths({ ...daily, ...nulls })).toEqual([]);
-  const others = { name: null, description: null, tags: null, duplicates: null, unscheduled: null };
-  expect(paths({ ...daily, ...others })).toEqual(['name', 'description', 'tags', 'duplicates', 'unscheduled']);
+  const others = { name: null, description: null, tags: null, overlap: null, duplicates: null, unscheduled: null };
+  expect([...paths({ ...daily, ...others })].sort()).toEqual(Object.keys(others).sort());
   expect(paths({ zone: null, schedules: null, missed_runs: null })).toEqual(['zone', 'schedules', 'missed_runs']);
 });
 
@@ -120,16 +130,34 @@ test('what a heartbeat does not take is refused with it', () => {
 test('an unknown field is told which ones there are, and none that is refused', () => {
   const [line] = wrong({ ...daily, graze: '5m' });
   expect(line).toMatch(/^graze: unknown field: .*\bgrace\b/);
-  expect(line).not.toMatch(/alert_after|throttle|overlap/);
+  expect(line).not.toMatch(/alert_after|\bafter\b/);
 });
 
 test('what is not built yet is refused, not stored', () => {
-  for (const field of ['alert_after', 'after', 'max_catch_up', 'throttle', 'overlap']) {
+  for (const field of ['alert_after', 'after']) {
     expect(wrong({ ...daily, [field]: '10s' })).toEqual([`${field}: not supported yet: leave it out`]);
   }
 });
 
+test('how what is owed is handed out: at once, one by one, or over an older run', () => {
+  const catchUp = { ...daily, missed_runs: 'catch_up' };
+  const owing = parse({ ...catchUp, throttle: '0s', max_catch_up: 10_000, overlap: 'allow' });
+  expect(owing.ok && owing.value).toMatchObject({ throttle: 0, maxCatchUp: 10_000, overlap: 'allow' });
+  for (const missed_runs of ['coalesce', 'skip']) {
+    expect(paths({ ...daily, missed_runs, overlap: 'replace' })).toEqual([]);
+  }
+  expect(wrong({ ...catchUp, overlap: 'replace' })).toEqual([expect.stringMatching(/^overlap: .*catch_up/)]);
+});
+
 test.each([
+  ['max_catch_up', -1],
+  ['max_catch_up', 10_001],
+  ['max_catch_up', 1.5],
+  ['max_catch_up', '100'],
+  ['throttle', '-10s'],
+  ['throttle', '367d'],
+  ['overlap', 'queue'],
+  ['overlap', ['allow']],
   ['start_within', '0s'],
   ['useful_for', 0],
   ['max_runtime', 'PT0S'],

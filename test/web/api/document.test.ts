@@ -70,7 +70,7 @@ async function call(
 
 test('the document is OpenAPI 3.1, needs no key, and every call in it is routed', async () => {
   expect(document.openapi).toBe('3.1.0');
-  expect(operations().length).toBeGreaterThanOrEqual(19);
+  expect(operations().length).toBeGreaterThanOrEqual(24);
   expect(new Set(operations().map(([, , { operationId }]) => operationId)).size).toBe(operations().length);
 });
 
@@ -131,6 +131,35 @@ test('jobs, occurrences, pings and preview answer as documented', async () => {
   await call('preview', {}, { query: '?cron=0+2+*+*+*' });
   await call('deleteJob', { slug });
   for (const id of ['getJob', 'deleteJob', 'pauseJob', 'resumeJob']) await call(id, { slug });
+});
+
+test('what is owed, claims and decisions answer as documented', async () => {
+  const slug = 'owing';
+  const hourly = { schedules: [{ cron: '0 * * * *' }], zone: 'UTC' };
+  await t.at('2026-03-01T12:30:00Z');
+  await call('putJob', { slug }, { body: { ...hourly, missed_runs: 'catch_up', useful_for: '3h' } });
+  await call('putJob', { slug: 'digest' }, { body: { ...hourly, missed_runs: 'skip', useful_for: '10m' } });
+  await t.at('2026-03-01T14:20:00Z');
+  await call('listOwed', { slug }, { query: '?limit=1' });
+  await call('listOwed', { slug }, { query: '?cursor=x' });
+  await call('listOwed', { slug: 'nobody' });
+  const rid = '5c8b2e3f-9d4a-4b6c-8e7f-1a2b3c4d5e6f';
+  const { id } = (await call('claim', { slug }, { body: { rid } })) as { id: number };
+  await call('claim', { slug }, { body: { rid } });
+  await call('claim', { slug }, { body: { rid: 'mine' } });
+  await call('claim', { slug }, { body: 'x'.repeat(300_000) });
+  await call('claim', { slug: 'nobody' }, { body: { rid } });
+  // The window of the current one is over: the answer names it.
+  const { past } = await call('claim', { slug: 'digest' }, { body: { rid } });
+  expect(past).toEqual({ key: '2026-03-01T14:00Z', useful_until: '2026-03-01T14:10:00Z' });
+  await call('extendClaim', { id: String(id) });
+  await call('releaseClaim', { id: String(id) });
+  await call('extendClaim', { id: String(id) });
+  for (const over of ['extendClaim', 'releaseClaim']) await call(over, { id: '0' });
+  await call('decideBacklog', { slug }, { body: { decision: 'skip' } });
+  await call('decideBacklog', { slug: 'digest' }, { body: { decision: 'run' } });
+  await call('decideBacklog', { slug }, { body: 'x'.repeat(300_000) });
+  await call('decideBacklog', { slug: 'nobody' }, { body: { decision: 'run' } });
 });
 
 test('incidents and channels answer as documented', async () => {

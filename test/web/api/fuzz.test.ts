@@ -79,7 +79,9 @@ const definition = fc.record(
     unscheduled: junk,
     channels: fc.oneof(fc.array(text), junk),
     after: junk,
-    overlap: junk,
+    max_catch_up: junk,
+    throttle: junk,
+    overlap: fc.oneof(fc.constantFrom('forbid', 'allow', 'replace'), junk),
   },
   { requiredKeys: [] },
 );
@@ -93,18 +95,20 @@ const channel = fc.record(
   },
   { requiredKeys: [] },
 );
-const body = fc.oneof(definition, channel, fc.record({ state: junk, note: junk }, { requiredKeys: [] }), junk);
+const word = fc.record({ state: junk, note: junk, rid: junk, decision: junk }, { requiredKeys: [] });
+const body = fc.oneof(definition, channel, word, junk);
 
-test('whatever JSON is put as a job, a channel or a decision, the answer is a sane one', async () => {
-  const path = fc.constantFrom(
-    '/jobs/fuzz',
-    '/jobs/start',
-    '/channels/fuzz',
-    '/jobs/here/occurrences/2026-03-01T15:00',
+test('whatever JSON is put as a job, a channel, a claim or a decision, the answer is a sane one', async () => {
+  const call = fc.constantFrom(
+    ['PUT', '/jobs/fuzz'],
+    ['PUT', '/jobs/start'],
+    ['PUT', '/channels/fuzz'],
+    ['PATCH', '/jobs/here/occurrences/2026-03-01T15:00'],
+    ['POST', '/jobs/here/claims'],
+    ['POST', '/jobs/here/backlog'],
   );
   await fc.assert(
-    fc.asyncProperty(path, body, async (target, value) => {
-      const method = target.includes('occurrences') ? 'PATCH' : 'PUT';
+    fc.asyncProperty(call, body, async ([method = '', target = ''], value) => {
       expectSane(await t.call(method, target, JSON.stringify(value) ?? ''));
     }),
     { numRuns: 500 },
@@ -127,6 +131,9 @@ test('a definition that is nearly right is accepted or refused, and what was acc
       grace: fc.oneof(fc.nat(100_000), fc.constantFrom('10m', 'PT1H', 'P2D')),
       useful_for: fc.oneof(fc.nat(100_000), fc.constantFrom('1h', 'P1D')),
       max_runtime: fc.nat(40_000_000),
+      max_catch_up: fc.nat(12_000),
+      throttle: fc.oneof(fc.nat(100), fc.constantFrom('1m')),
+      overlap: fc.constantFrom('forbid', 'allow', 'replace'),
     },
     { requiredKeys: ['zone', 'schedules', 'missed_runs'] },
   );
@@ -193,6 +200,7 @@ test('whatever stands in a path or a query, the answer is a sane one', async () 
       ['jobs'],
       ['jobs', 'here', 'occurrences'],
       ['jobs', 'here', 'pings'],
+      ['jobs', 'here', 'owed'],
       ['incidents'],
       ['channels'],
       ['preview'],

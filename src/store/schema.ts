@@ -159,6 +159,11 @@ export const occurrences = pgTable(
     doubled: boolean('doubled').notNull().default(false),
     /** An unknown one that a person said to run. */
     confirmed: boolean('confirmed').notNull().default(false),
+    /** The kinds of incidents it has counted for, one bit each (core/threshold.ts). */
+    counted: smallint('counted').notNull().default(0),
+    /** The upstream job it waits for, and which of its occurrences. */
+    blockedOn: bigint('blocked_on', { mode: 'number' }),
+    blockedFor: instant('blocked_for'),
     /** The next instant at which the clock alone changes it. */
     checkAt: instant('check_at'),
     note: text('note'),
@@ -174,6 +179,8 @@ export const occurrences = pgTable(
     index('occurrences_unconfirmed')
       .on(t.jobId, t.scheduledFor)
       .where(sql`${t.state} = 'unknown' and not ${t.confirmed}`),
+    index('occurrences_counted').on(t.jobId, t.scheduledFor).where(sql`${t.counted} <> 0`),
+    index('occurrences_blocked').on(t.jobId, t.scheduledFor).where(sql`${t.blockedOn} is not null`),
     index('occurrences_open').on(t.jobId, t.scheduledFor).where(sql`${t.state} in ('expected', 'running', 'overdue')`),
     index('occurrences_settled')
       .on(t.jobId, t.scheduledFor)
@@ -272,7 +279,9 @@ export const incidents = pgTable(
     kind: text('kind').notNull(),
     openedAt: instant('opened_at').notNull(),
     ackedAt: instant('acked_at'),
+    ackedBy: text('acked_by'),
     snoozedUntil: instant('snoozed_until'),
+    snoozedBy: text('snoozed_by'),
     resolvedAt: instant('resolved_at'),
     /** It ended without a message (paused, or its occurrences moved to another incident). */
     silent: boolean('silent').notNull().default(false),
@@ -313,12 +322,57 @@ export const channels = pgTable(
     /** The fields of its kind, as parsed by notify/registry.ts; secret ones are never read back. */
     settings: jsonb('settings').notNull(),
     operator: boolean('operator').notNull().default(false),
+    /** An open incident is told again after so many seconds; null: never. */
+    remindEvery: integer('remind_every'),
+    /** It also gets incidents of these kinds (null: all) of jobs with one of these tags (null: any); both null: no rule. */
+    routeKinds: text('route_kinds').array(),
+    routeTags: text('route_tags').array(),
     createdAt: instant('created_at').notNull(),
     /** Since when nothing gets through, and the last reason. */
     deadSince: instant('dead_since'),
     lastFailure: text('last_failure'),
   },
   (t) => [unique('channels_project_slug').on(t.projectId, t.slug)],
+);
+
+/**
+ * A maintenance window or calendar, one row per revision: what was known from `known_from` until `known_until` decides
+ * what was skipped by then, however late a job is judged.
+ */
+export const maintenanceWindows = pgTable(
+  'maintenance_windows',
+  {
+    id: id(),
+    projectId: projectId(),
+    slug: text('slug').notNull(),
+    /** Maintenance of core/maintenance.ts, as stored. */
+    definition: jsonb('definition').notNull(),
+    actor: text('actor').notNull(),
+    knownFrom: instant('known_from').notNull(),
+    knownUntil: instant('known_until'),
+    /** A calendar from a URL: when it was last read, and why not. */
+    fetchedAt: instant('fetched_at'),
+    fetchFailure: text('fetch_failure'),
+  },
+  (t) => [
+    uniqueIndex('maintenance_current').on(t.projectId, t.slug).where(sql`${t.knownUntil} is null`),
+    index('maintenance_project').on(t.projectId, t.knownFrom),
+  ],
+);
+
+/** Emails about a week or a month of a project. */
+export const reports = pgTable(
+  'reports',
+  {
+    id: id(),
+    projectId: projectId(),
+    slug: text('slug').notNull(),
+    definition: jsonb('definition').notNull(),
+    createdAt: instant('created_at').notNull(),
+    /** The end of the last period that was reported. */
+    sentUntil: instant('sent_until').notNull(),
+  },
+  (t) => [unique('reports_project_slug').on(t.projectId, t.slug)],
 );
 
 /** What is not about one incident: blind windows (kind unknown) and Rollcall itself (kind operator). */

@@ -1,7 +1,7 @@
 import { settleIncidents } from './advance.ts';
 import { coverByKnown, coverEarlier } from './cover.ts';
-import { changeRow, end, endAllowedBacklog, join, recountBacklog } from './incident.ts';
-import { isStillWanted, judge, judgeWanted } from './judge.ts';
+import { changeRow, end, endAllowedBacklog, join, recountBacklog, tellReached } from './incident.ts';
+import { isStillWanted, judge, judgeWanted, skipNow } from './judge.ts';
 import {
   anchorHeartbeat,
   byDue,
@@ -38,6 +38,7 @@ export function applySettings(ledger: Ledger, settings: Settings, at: Instant): 
   }
   endAllowedBacklog(ledger, at);
   settleIncidents(ledger, at);
+  tellReached(ledger, at);
 }
 
 /** Settled, may be wanted by its state, and is not: an edit makes no debt of it. */
@@ -136,6 +137,17 @@ export function applyDecision(
   settleIncidents(ledger, at);
   skipRecorded(ledger);
   return true;
+}
+
+/** A window that has become known at `at`: what was silent in it is skipped after the fact (rule 61). */
+export function applyMaintenance(ledger: Ledger, at: Instant): void {
+  if (ledger.pausedAt !== null) return;
+  for (const row of byDue(ledger)) {
+    if (row.startedAt !== null || (row.state !== 'overdue' && row.state !== 'missed')) continue;
+    const window = ledger.maintenance(row.scheduledFor, at);
+    if (window) skipNow(ledger, row, window, at);
+  }
+  settleIncidents(ledger, at);
 }
 
 /** Ends every open incident without a word. */

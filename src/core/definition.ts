@@ -1,9 +1,25 @@
+import type { IncidentKind } from './message.ts';
 import type { ScheduleSpec } from './schedule.ts';
 import type { Seconds } from './time.ts';
 
 export type MissedRuns = 'catch_up' | 'coalesce' | 'skip';
 /** What a claim does while a run of the job is in progress: wait, hand out regardless, or end the older claim. */
 export type Overlap = 'forbid' | 'allow' | 'replace';
+
+/** Kinds that may be told only after several occurrences. */
+export const thresholdKinds = [
+  'not_started',
+  'missing',
+  'late',
+  'overrun',
+  'failed',
+  'expired',
+  'duplicate',
+] as const satisfies readonly IncidentKind[];
+export type ThresholdKind = (typeof thresholdKinds)[number];
+
+/** Told when `count` of the last `of` occurrences were in trouble of that kind. */
+export type Threshold = { readonly count: number; readonly of: number };
 
 export const DEFAULT_MAX_CATCH_UP = 100;
 export const DEFAULT_THROTTLE_S = 10;
@@ -33,6 +49,9 @@ export type JobDefinition = {
   readonly overlap: Overlap;
   readonly duplicates: 'alert' | 'record';
   readonly unscheduled: 'alert' | 'record';
+  readonly alertAfter: Readonly<Partial<Record<ThresholdKind, Threshold>>>;
+  /** Slugs of the jobs that go first. */
+  readonly after: readonly string[];
   readonly channels: readonly string[] | null;
 };
 

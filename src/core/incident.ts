@@ -2,6 +2,7 @@ import { DEFAULT_MAX_CATCH_UP } from './definition.ts';
 import { type Incident, type Ledger, newestVerdict, type Row, rowTerms } from './ledger.ts';
 import type { IncidentKind } from './message.ts';
 import { endedWell, isOpen } from './occurrence.ts';
+import { countedWith, isReached } from './threshold.ts';
 import type { Instant } from './time.ts';
 
 /** What a member of an incident needs for the incident to stay (docs/ledger.md, rule 36). */
@@ -85,16 +86,24 @@ export function join(ledger: Ledger, row: Row, kind: IncidentKind, at: Instant):
   if (from) leave(ledger, row, from, at);
   const incident = ledger.incidents.get(kind) ?? open(ledger, kind, at);
   row.incidentId = incident.id;
+  row.counted = countedWith(row, kind);
   ledger.changed.add(row);
   addMember(ledger, incident, row);
   if (inTrouble(row, kind)) incident.troubledCount += 1;
   tell(ledger, incident, row.scheduledFor, at, from?.kind ?? null);
 }
 
+/** An edit lowered a threshold: what is open may be told now. */
+export function tellReached(ledger: Ledger, at: Instant): void {
+  for (const incident of ledger.incidents.values()) {
+    if (incident.events === 0) tell(ledger, incident, null, at, null);
+  }
+}
+
 /** A duplicate stands beside the other kinds; an occurrence joins it once. */
 export function joinDuplicate(ledger: Ledger, row: Row, at: Instant): void {
   if (row.doubled) return;
-  changeRow(ledger, row, { doubled: true });
+  changeRow(ledger, row, { doubled: true, counted: countedWith(row, 'duplicate') });
   const incident = ledger.incidents.get('duplicate') ?? open(ledger, 'duplicate', at);
   incident.lastRunAt = Math.max(incident.lastRunAt ?? row.scheduledFor, row.scheduledFor);
   addMember(ledger, incident, row);
@@ -145,6 +154,7 @@ function tell(
   before: IncidentKind | null,
 ): void {
   const opening = incident.events === 0;
+  if (opening && !isReached(ledger, incident.kind)) return;
   if (!opening && !(first !== null && wellBetween(ledger, incident, first))) return;
   incident.events += 1;
   // An older one that joins does not make the newest news again.
@@ -181,10 +191,11 @@ function leave(ledger: Ledger, row: Row, from: Incident, at: Instant): void {
 /** Ends an incident; silently: no event (paused, or left empty). */
 export function end(ledger: Ledger, incident: Incident, at: Instant, silent: boolean): void {
   incident.resolvedAt = at;
-  incident.silent = silent;
+  // What nobody was told of ends without a word.
+  incident.silent = silent || incident.events === 0;
   ledger.incidents.delete(incident.kind);
   ledger.changedIncidents.add(incident);
-  if (silent) return;
+  if (incident.silent) return;
   incident.events += 1;
   ledger.events.push({ incident, number: incident.events, type: 'resolved', at, first: null, before: null });
 }

@@ -88,6 +88,11 @@ export function judge(ledger: Ledger, row: Row, t: Instant): void {
 
 function judgeOpen(ledger: Ledger, row: Row, t: Instant): void {
   const matter = caseOf(ledger, row, t);
+  const window = row.startedAt === null ? ledger.maintenance(row.scheduledFor, t) : null;
+  if (window && t >= actsAt(ledger, matter.deadline)) {
+    skipNow(ledger, row, window, t);
+    return;
+  }
   if (matter.held && t >= actsAt(ledger, Math.max(matter.held.until, matter.deadline))) {
     settleUnknown(ledger, matter, t);
     return;
@@ -95,11 +100,35 @@ function judgeOpen(ledger: Ledger, row: Row, t: Instant): void {
   const state = openStateAt(ledger, matter, t);
   const wanted = state === 'overdue' && wantsOverdue(ledger);
   if (state !== row.state || wanted !== row.wanted) changeRow(ledger, row, { state, wanted });
-  if (!matter.held) joinTimed(ledger, matter, t);
+  const blocker = noteBlocker(ledger, row);
+  if (!matter.held && !window && !blocker) joinTimed(ledger, matter, t);
   if (settleByClock(ledger, matter, t)) return;
-  const checkAt = nextCheck(ledger, matter, t);
+  const checkAt = nextCheck(ledger, matter, t, { window: window !== null, blocker });
   if (checkAt !== row.checkAt) changeRow(ledger, row, { checkAt });
 }
+
+/** Nobody ran it in a window: a recorded decision. */
+export function skipNow(
+  ledger: Ledger,
+  row: Row,
+  window: NonNullable<ReturnType<Ledger['maintenance']>>,
+  t: Instant,
+): void {
+  const wasOpen = isOpen(row.state);
+  changeRow(ledger, row, { state: 'skipped', ...window, settledAt: t, wanted: false, checkAt: null });
+  if (wasOpen && isBeat(ledger, row)) anchorHeartbeat(ledger, t);
+}
+
+/** What goes first and is not done yet; the row says so. */
+function noteBlocker(ledger: Ledger, row: Row): boolean {
+  const blocker = ledger.upstream(row.scheduledFor).find(({ doneAt }) => doneAt === null);
+  const { jobId: blockedOn, due: blockedFor } = blocker ?? { jobId: null, due: null };
+  if (row.blockedOn !== blockedOn || row.blockedFor !== blockedFor) changeRow(ledger, row, { blockedOn, blockedFor });
+  return blocker !== undefined;
+}
+
+/** A blocked one is looked at again after this. */
+const BLOCKED_MS = 10_000;
 
 const wantsOverdue = (ledger: Ledger): boolean =>
   ledger.settings.missedRuns === 'catch_up' || ledger.settings.missedRuns === 'coalesce';
@@ -141,7 +170,12 @@ function settleUnknown(ledger: Ledger, { row, held }: Case, t: Instant): void {
   if (isBeat(ledger, row)) anchorHeartbeat(ledger, t);
 }
 
-function nextCheck(ledger: Ledger, matter: Case, t: Instant): Instant | null {
+function nextCheck(
+  ledger: Ledger,
+  matter: Case,
+  t: Instant,
+  { window, blocker }: { readonly window: boolean; readonly blocker: boolean },
+): Instant | null {
   const { terms, runs, deadline, held, coalesceAt } = matter;
   const checks = held ? [] : [terms.startBy, deadline, windowEnd(matter), coalesceAt];
   for (const run of runs) {
@@ -149,6 +183,8 @@ function nextCheck(ledger: Ledger, matter: Case, t: Instant): Instant | null {
     checks.push(runLimit(run.startedAt, terms), progressEnd(run.startedAt, run, ledger.settings));
   }
   if (held) checks.push(Math.max(held.until, deadline));
+  if (held && window) checks.push(deadline);
+  if (blocker) checks.push(Math.max(t, ledger.now) + BLOCKED_MS);
   const candidates = checks.flatMap((at) => (at === null ? [] : [actsAt(ledger, at)]));
   const next = Math.min(...candidates.filter((at) => at > t));
   return Number.isFinite(next) ? next : null;

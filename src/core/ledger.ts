@@ -1,3 +1,4 @@
+import type { Maintenance } from './maintenance.ts';
 import type { IncidentKind } from './message.ts';
 import {
   type Claim,
@@ -12,6 +13,7 @@ import {
 } from './occurrence.ts';
 import type { Timetable } from './schedule.ts';
 import { floorToSecond, type Instant } from './time.ts';
+import { type UpstreamOf, waitOf } from './upstream.ts';
 import type { Zone } from './zone.ts';
 
 /** A schedule version: covers (startsAfter, endsAt]. A heartbeat has a period and no timetable. */
@@ -45,6 +47,11 @@ export type Row = {
   doubled: boolean;
   /** An unknown one that a person said to run. */
   confirmed: boolean;
+  /** The kinds of incidents it has counted for, one bit each. */
+  counted: number;
+  /** The upstream occurrence it waits for. */
+  blockedOn: number | null;
+  blockedFor: Instant | null;
   checkAt: Instant | null;
   note: string | null;
 };
@@ -120,6 +127,10 @@ export type Ledger = {
   lastHandOut: Instant | null;
   /** Claims whose runs have not ended: those that may be live, and those of runs in progress (only where they matter). */
   readonly claims: Claim[];
+  /** The instant of the transaction: what is blocked is looked at again a little later. */
+  readonly now: Instant;
+  readonly maintenance: Maintenance;
+  upstream: UpstreamOf;
   /** The loaded rows that ended well, while they are known; a month of debts asks for them with each one that joins. */
   wellRows: Row[] | null;
   /** At resume what lived on is judged without a word. */
@@ -202,8 +213,8 @@ export function nextDue(ledger: Ledger, t: Instant): Instant | null {
 }
 
 /** Last instant of the versions at or before `t`. */
-function previousDue(ledger: Ledger, t: Instant): Instant | null {
-  for (const version of [...ledger.versions].reverse()) {
+export function previousDue(versions: readonly Version[], t: Instant): Instant | null {
+  for (const version of [...versions].reverse()) {
     if (version.startsAfter >= t) continue;
     const until = version.endsAt === null ? t : Math.min(t, version.endsAt);
     const due = version.timetable?.previous(until + 1);
@@ -214,7 +225,7 @@ function previousDue(ledger: Ledger, t: Instant): Instant | null {
 
 /** C: the latest instant of the ledger at or before `t`, rows included. */
 export function latestInstant(ledger: Ledger, t: Instant): Instant | null {
-  let latest = previousDue(ledger, t) ?? Number.NEGATIVE_INFINITY;
+  let latest = previousDue(ledger.versions, t) ?? Number.NEGATIVE_INFINITY;
   for (const at of ledger.rows.keys()) if (at <= t && at > latest) latest = at;
   return Number.isFinite(latest) ? latest : null;
 }
@@ -232,7 +243,15 @@ export function termsAt(ledger: Ledger, due: Instant, version: Version): Terms {
     previous: () => version.timetable?.previous(due)?.at ?? null,
     next: () => nextDue(ledger, due),
   });
-  return version.periodMs === null ? terms : { ...terms, opensAt: due - version.periodMs };
+  if (version.periodMs !== null) return { ...terms, opensAt: due - version.periodMs };
+  const from = waitOf(ledger.upstream(due));
+  return from > due ? counted(terms, due, from) : terms;
+}
+
+/** Once what goes first is done, `start_within` and grace count from then. */
+function counted(terms: Terms, due: Instant, from: Instant): Terms {
+  const { startBy, graceEnd } = terms;
+  return { ...terms, startBy: startBy && startBy - due + from, graceEnd: graceEnd - due + from };
 }
 
 export const rowTerms = (ledger: Ledger, row: Row): Terms =>
@@ -271,6 +290,9 @@ export function rowAt(ledger: Ledger, at: Instant, now: Instant): Row {
     incidentId: null,
     doubled: false,
     confirmed: false,
+    counted: 0,
+    blockedOn: null,
+    blockedFor: null,
     checkAt: null,
     note: null,
   };

@@ -44,6 +44,7 @@ export type Settings = Pick<
   | 'overlap'
   | 'duplicates'
   | 'unscheduled'
+  | 'alertAfter'
 >;
 
 /** The deadlines of one occurrence (section 4), as instants; `usefulUntil` is Infinity where unbounded. */

@@ -2,8 +2,8 @@ import type { Ledger } from './ledger.ts';
 import type { IncidentKind } from './message.ts';
 import { isOpen, type State } from './occurrence.ts';
 
-/** Status of a job (DESIGN section 8). `blocked` comes with dependencies. */
-export type JobStatus = 'paused' | 'down' | 'late' | 'new' | 'unknown' | 'up';
+/** Status of a job (DESIGN section 8). */
+export type JobStatus = 'paused' | 'down' | 'late' | 'blocked' | 'new' | 'unknown' | 'up';
 
 const down: ReadonlySet<IncidentKind> = new Set([
   'missing',
@@ -20,10 +20,13 @@ export function statusOf(job: {
   readonly paused: boolean;
   readonly openKinds: readonly IncidentKind[];
   readonly newestSettled: State | null;
+  /** An open occurrence waits for what goes first. */
+  readonly blocked: boolean;
 }): JobStatus {
   if (job.paused) return 'paused';
   if (job.openKinds.some((kind) => down.has(kind))) return 'down';
   if (job.openKinds.includes('late')) return 'late';
+  if (job.blocked) return 'blocked';
   if (job.newestSettled === null) return 'new';
   return job.newestSettled === 'unknown' ? 'unknown' : 'up';
 }
@@ -38,5 +41,6 @@ export function jobStatus(ledger: Ledger): JobStatus {
     paused: ledger.pausedAt !== null,
     openKinds: [...ledger.incidents.keys()],
     newestSettled: newest?.state ?? null,
+    blocked: [...ledger.rows.values()].some((row) => isOpen(row.state) && row.blockedOn !== null),
   });
 }

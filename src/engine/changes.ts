@@ -15,20 +15,16 @@ import {
 } from '../store/job-writing.ts';
 import { findJobId } from '../store/jobs.ts';
 import { lockJobs } from '../store/ledger.ts';
+import { findCycle } from '../store/upstream.ts';
 import type { Zones } from '../zones.ts';
 import { byName, type ChangingDeps, change, whole } from './changing.ts';
 import { firstInstant, insertJob } from './job-creation.ts';
-import { compileSchedules, type OpenJob } from './working-set.ts';
+import { compileSchedules, type OpenJob, ScheduleError } from './working-set.ts';
 
 /** What a person or a program does to a job; each takes the cursor's lock, advances the job to now, applies itself. */
 export type Changes = {
   /** Upsert by slug. The first call creates the uuid; a definition that changes nothing is no edit. */
-  putJob(
-    projectId: number,
-    slug: string,
-    definition: JobDefinition,
-    actor: string,
-  ): Promise<{ readonly created: boolean }>;
+  putJob(projectId: number, slug: string, definition: JobDefinition, actor: string): Promise<Put>;
   /** false: no such job. */
   deleteJob(projectId: number, slug: string, actor: string): Promise<boolean>;
   pauseJob(projectId: number, slug: string, actor: string): Promise<boolean>;
@@ -42,6 +38,9 @@ export type Changes = {
     actor: string,
   ): Promise<'settled' | 'no_job' | 'no_occurrence'>;
 };
+
+/** `cycle`: refused, for the job would wait for itself by way of these. */
+export type Put = { readonly created: boolean } | { readonly cycle: readonly string[] };
 
 export type ChangesDeps = ChangingDeps & { readonly zones: Zones };
 
@@ -74,26 +73,29 @@ export function createChanges(deps: ChangesDeps): Changes {
 
 type Who = { readonly projectId: number; readonly slug: string; readonly actor: string };
 
-async function putJob(
-  deps: ChangesDeps,
-  { projectId, slug, actor }: Who,
-  definition: JobDefinition,
-): Promise<{ created: boolean }> {
+async function putJob(deps: ChangesDeps, { projectId, slug, actor }: Who, definition: JobDefinition): Promise<Put> {
+  const { after } = definition;
   const made = await deps.database.transaction(async (tx) => {
+    const cycle = await findCycle(tx, projectId, { slug, after });
+    if (cycle) return { cycle };
     const job = await insertJob(tx, deps, projectId, slug, definition, false);
     if (job.created)
       await recordAudit(tx, { projectId, actor, action: 'job.create', subject: slug, detail: definition });
     return job.created;
   });
-  if (made) return { created: true };
+  if (made === true) return { created: true };
+  if (made) return made;
   const edited = await repaired(deps, { projectId, slug, actor }, definition);
   if (edited) return { created: false };
   const found = await change(deps, whole(byName(projectId, slug)), async (tx, open) => {
+    // Again, for another edit may have come in between; from here on no other one can.
+    const cycle = await findCycle(tx, projectId, { slug, after });
+    if (cycle) return { cycle };
     await edit(tx, deps, open, definition, { projectId, slug, actor });
-    return true;
+    return { created: false };
   });
   // Deleted in between: it is made after all.
-  return found ? { created: false } : putJob(deps, { projectId, slug, actor }, definition);
+  return found ?? putJob(deps, { projectId, slug, actor }, definition);
 }
 
 async function edit(
@@ -138,7 +140,7 @@ async function repaired(
     const [job] = id === null ? [] : await lockJobs(tx, [id], true);
     if (!job) return false;
     const compiled = (await deps.versions.read(tx, [job])).get(job.id);
-    if (Array.isArray(compiled)) return false;
+    if (!(compiled instanceof ScheduleError)) return false;
     await dropBrokenVersions(tx, job.id);
     await insertVersion(tx, job.id, job.version + 1, { definition, zones: deps.zones });
     await updateDefinition(tx, job.id, definition);

@@ -25,6 +25,8 @@ export function pingedDefinition(slug: string): JobDefinition {
     maxCatchUp: null,
     throttle: null,
     overlap: 'forbid',
+    alertAfter: {},
+    after: [],
     duplicates: 'alert',
     unscheduled: 'record',
     channels: null,

@@ -7,19 +7,20 @@ import { type Ledger, nothingDone, type Version } from '../core/ledger.ts';
 import { RUN_MEMORY_MS, type Run } from '../core/occurrence.ts';
 import type { Ping } from '../core/ping.ts';
 import { type ScheduleSpec, timetable } from '../core/schedule.ts';
+import { thresholdReach } from '../core/threshold.ts';
 import { floorToSecond, type Instant, LAST_INSTANT, type Seconds } from '../core/time.ts';
 import type { Tx } from '../store/database.ts';
 import type { StoredVersion } from '../store/jobs.ts';
 import { type Loaded, type LockedJob, load, versionsOf, type Wish } from '../store/ledger.ts';
 import type { Outcome } from '../store/ledger-save.ts';
-import { tzVersionsOf } from '../store/zone-tables.ts';
 import { findUnrecorded, isTakenBack } from './clock-repair.ts';
+import { readUpstream } from './upstream.ts';
 import { createVersionZones, type ZoneOfVersion, type ZoneSource } from './version-zones.ts';
 
 /** A job under its cursor's lock, in memory. */
 export type OpenJob = { readonly job: LockedJob; readonly ledger: Ledger };
 
-/** A stored schedule that cannot be expanded (any more): that job's trouble, nobody else's. */
+/** A stored schedule that cannot be expanded (any more): that job's trouble, nobody else's. Its message is the reason. */
 export class ScheduleError extends Error {}
 
 /**
@@ -28,7 +29,10 @@ export class ScheduleError extends Error {}
  */
 export type VersionCache = {
   /** Versions of these jobs, oldest first; a job whose schedules make no sense has a ScheduleError instead. */
-  read(tx: Tx, jobs: readonly LockedJob[]): Promise<Map<number, Version[] | ScheduleError>>;
+  read(
+    tx: Tx,
+    jobs: readonly Pick<LockedJob, 'id' | 'version' | 'tzVersion'>[],
+  ): Promise<Map<number, Version[] | ScheduleError>>;
 };
 
 const CACHED_JOBS = 20_000;
@@ -39,11 +43,9 @@ export function createVersionCache(zones: ZoneSource): VersionCache {
   return {
     async read(tx, jobs) {
       const result = new Map<number, Version[] | ScheduleError>();
-      const hits = jobs.filter((job) => cache.get(job.id)?.version === job.version);
-      const tzVersions = await tzVersionsOf(tx, hits);
-      for (const { id } of hits) {
+      for (const { id, version, tzVersion } of jobs) {
         const hit = cache.get(id);
-        if (hit && hit.tzVersion === tzVersions.get(id)) result.set(id, copies(hit.compiled));
+        if (hit && hit.version === version && hit.tzVersion === tzVersion) result.set(id, copies(hit.compiled));
       }
       const missing = jobs.filter(({ id }) => !result.has(id));
       const stored = await versionsOf(
@@ -69,6 +71,7 @@ export function createVersionCache(zones: ZoneSource): VersionCache {
 const copies = (versions: readonly Version[]): Version[] => versions.map((version) => ({ ...version }));
 
 function compile(versions: readonly StoredVersion[], zoneOf: ZoneOfVersion): Version[] | ScheduleError {
+  if (versions.length === 0) return new ScheduleError('it has none');
   try {
     return versions.map((version) => ({
       ...compileSchedules(version.schedules, version.zone, { get: () => zoneOf(version) }),
@@ -142,15 +145,17 @@ export async function openJobs(
   const sound: { job: LockedJob; versions: Version[] }[] = [];
   for (const job of jobs) {
     const compiled = versions.get(job.id);
-    if (Array.isArray(compiled) && compiled.length > 0) sound.push({ job, versions: compiled });
-    else broken.push({ job, error: compiled instanceof ScheduleError ? compiled : new ScheduleError('no schedule') });
+    if (Array.isArray(compiled)) sound.push({ job, versions: compiled });
+    else broken.push({ job, error: compiled instanceof ScheduleError ? compiled : new ScheduleError('it has none') });
   }
   if (sound.length === 0) return { open: [], broken };
-  const loaded = await load(
-    tx,
-    sound.map(({ job, versions: list }) => wishOf(job, list, ahead.get(job.id), tx.now)),
-  );
-  return { open: assemble(sound, loaded, settleMs, tx.now), broken };
+  const wishes = sound.map(({ job, versions: list }) => wishOf(job, list, ahead.get(job.id), tx.now));
+  const open = assemble(sound, await load(tx, wishes), settleMs, tx.now);
+  await readUpstream(tx, cache, open, (jobId) => ({
+    instants: wishes.find((wish) => wish.jobId === jobId)?.around ?? [],
+    steps: (ahead.get(jobId)?.steps ?? 0) + 1,
+  }));
+  return { open, broken };
 }
 
 function wishOf(job: LockedJob, versions: readonly Version[], ahead: Ahead | undefined, now: Instant): Wish {
@@ -177,6 +182,7 @@ function wishOf(job: LockedJob, versions: readonly Version[], ahead: Ahead | und
     completed: ahead?.all ?? false,
     wanted: owed ? WANTED_AT_ONCE : 0,
     undecided: owed?.undecided ? undecidedOf(job, owed.undecided, now) : null,
+    recent: thresholdReach(job.definition.alertAfter),
     claims: owed || ahead?.all ? { id: owed?.claimId ?? null } : null,
     aheadFrom: job.nextUnrecorded,
     aheadLimit: ahead?.all ? MOST_ROWS_AHEAD : (ahead?.steps ?? 0) + 1,
@@ -231,6 +237,9 @@ function assemble(
       threads: new Map(),
       incidents: new Map((incidents.get(job.id) ?? []).map((incident) => [incident.kind, incident])),
       wells: wells.get(job.id) ?? [],
+      now,
+      maintenance: () => null,
+      upstream: () => [],
       ...nothingDone(),
     };
     for (const { thread, fingerprint, receivedAt, scheduledFor, lastRunId, runId } of threads.get(job.id) ?? []) {

@@ -4,6 +4,7 @@ import type { State } from '../core/occurrence.ts';
 import type { ScheduleSpec } from '../core/schedule.ts';
 import type { Instant } from '../core/time.ts';
 import type { Tx } from './database.ts';
+import type { TableName } from './zone-tables.ts';
 
 /** A job and what its cursor knows. */
 export type StoredJob = {
@@ -18,14 +19,18 @@ export type StoredJob = {
   readonly constantRid: boolean;
 };
 
-/** An occurrence by the two things its key is made of. */
-export type KeyParts = { readonly scheduledFor: Instant; readonly zone: string };
+/** An occurrence by what its key is made of: its instant, and the zone table of its schedule version. */
+export type KeyParts = TableName & { readonly scheduledFor: Instant };
 
 /** A job with what its page shows beside the definition. */
 export type JobReading = StoredJob & {
+  /** The zone table of the newest schedule version; null: there is no version. */
+  readonly newestVersion: TableName | null;
   readonly openKinds: readonly IncidentKind[];
   /** State of the newest settled occurrence; null: nothing settled yet. */
   readonly newestSettled: State | null;
+  /** What its open occurrences wait for: the upstream job and its occurrence. */
+  readonly blockedOn: readonly { readonly job: string; readonly due: Instant }[];
   readonly lastCompleted: KeyParts | null;
   /** The newest row, if it is open: of a heartbeat, its one open occurrence. */
   readonly newestOpen: KeyParts | null;
@@ -106,42 +111,55 @@ export async function readJobs(tx: Tx, jobIds: readonly number[]): Promise<reado
   if (jobIds.length === 0) return [];
   const rows = await tx.sql<JobReadingRow[]>`
     select ${jobColumns(tx)}, settled.state as "newestSettled",
+      (select jsonb_agg(distinct jsonb_build_object('job', u.slug, 'due', (extract(epoch from b.blocked_for) * 1000)::bigint))
+        from occurrences b join jobs u on u.id = b.blocked_on
+        where b.job_id = j.id and b.blocked_on is not null and b.state in ('expected', 'running', 'overdue')) as "blockedOn",
       (select jsonb_agg(i.kind) from incidents i where i.job_id = j.id and i.resolved_at is null) as "openKinds",
-      done.scheduled_for as "doneAt", done.zone as "doneZone",
-      newest.scheduled_for as "openAt", newest.zone as "openZone",
+      case when v.number is not null then jsonb_build_object(${tableName(tx)}) end as "newestVersion",
+      done.scheduled_for as "doneAt", done.read_by as "doneBy",
+      newest.scheduled_for as "openAt", newest.read_by as "openBy",
       (select jsonb_agg(r) from (${lastRuns(tx)}) r) as "lastRuns"
     from jobs j
     join cursors c on c.job_id = j.id
+    left join schedule_versions v on v.job_id = j.id and v.number = c.version
     left join lateral (
       select o.state from occurrences o
       where o.job_id = j.id and o.state not in ('expected', 'running', 'overdue')
       order by o.scheduled_for desc limit 1) settled on true
     left join lateral (${lastCompleted(tx)}) done on true
     left join lateral (
-      select o.scheduled_for, o.state, v.zone from occurrences o
+      select o.scheduled_for, o.state, jsonb_build_object(${tableName(tx)}) as read_by from occurrences o
       join schedule_versions v on v.job_id = o.job_id and v.number = o.version
       where o.job_id = j.id order by o.scheduled_for desc limit 1) newest
       on newest.state in ('expected', 'running', 'overdue')
     where j.id in ${tx.sql(jobIds)}
     order by j.slug collate "C"`;
-  return rows.map(({ doneAt, doneZone, openAt, openZone, openKinds, lastRuns: runs, ...job }) => ({
+  return rows.map(({ doneAt, doneBy, openAt, openBy, openKinds, blockedOn, lastRuns: runs, ...job }) => ({
     ...job,
+    blockedOn: blockedOn ?? [],
     openKinds: openKinds ?? [],
     lastRuns: runs ?? [],
-    lastCompleted: doneAt === null || doneZone === null ? null : { scheduledFor: doneAt, zone: doneZone },
-    newestOpen: openAt === null || openZone === null ? null : { scheduledFor: openAt, zone: openZone },
+    lastCompleted: doneAt === null || doneBy === null ? null : { scheduledFor: doneAt, ...doneBy },
+    newestOpen: openAt === null || openBy === null ? null : { scheduledFor: openAt, ...openBy },
   }));
 }
 
 type JobReadingRow = StoredJob & {
+  readonly newestVersion: TableName | null;
   readonly newestSettled: State | null;
   readonly openKinds: readonly IncidentKind[] | null;
+  readonly blockedOn: JobReading['blockedOn'] | null;
   readonly doneAt: Instant | null;
-  readonly doneZone: string | null;
+  readonly doneBy: TableName | null;
   readonly openAt: Instant | null;
-  readonly openZone: string | null;
+  readonly openBy: TableName | null;
   readonly lastRuns: JobReading['lastRuns'] | null;
 };
+
+/** By which table the version `v` is read, for a jsonb object. */
+function tableName(tx: Tx) {
+  return tx.sql`'tzVersion', v.tz_version, 'zone', v.zone`;
+}
 
 function jobColumns(tx: Tx) {
   return tx.sql`j.id, j.uuid, j.slug, j.definition, j.unreviewed, j.created_at as "createdAt", j.paused_at as "pausedAt",
@@ -154,7 +172,7 @@ function jobColumns(tx: Tx) {
  */
 function lastCompleted(tx: Tx) {
   return tx.sql`
-    select o.scheduled_for, v.zone from occurrences o
+    select o.scheduled_for, jsonb_build_object(${tableName(tx)}) as read_by from occurrences o
     join schedule_versions v on v.job_id = o.job_id and v.number = o.version
     where o.job_id = j.id and o.state in ('on_time', 'late', 'expired') and o.scheduled_for >= coalesce((
       select w.scheduled_for from occurrences w
@@ -193,6 +211,12 @@ export async function readMinuteUse(tx: Tx, projectId: number): Promise<readonly
     cross join lateral (select regexp_split_to_array(btrim(s->>'cron', E' \t'), '[ \t]+') as fields) f
     where j.project_id = ${projectId} and f.fields[1] ~ '^[0-9]{1,2}$' and cardinality(f.fields) = 5
     group by 1, 2, 3`;
+}
+
+/** Slugs of the jobs of a project. */
+export async function readJobSlugs(tx: Tx, projectId: number): Promise<ReadonlySet<string>> {
+  const rows = await tx.sql<{ slug: string }[]>`select slug from jobs where project_id = ${projectId}`;
+  return new Set(rows.map(({ slug }) => slug));
 }
 
 /** Slugs of the channels of a project. */

@@ -107,17 +107,18 @@ async function saveRows(tx: Tx, outcomes: readonly Outcome[]): Promise<void> {
     await tx.sql`
       insert into occurrences (job_id, scheduled_for, version, stands_for, state, reason, settled_at, completions,
         started_at, completed_at, duration_ms, completed_by, covered_by, matched_by, wanted, incident_id, doubled,
-        confirmed, check_at, note)
+        confirmed, counted, blocked_on, blocked_for, check_at, note)
       select * from jsonb_to_recordset(${JSON.stringify(rows.slice(from, from + 2000))}::jsonb) n(job_id bigint,
         scheduled_for timestamptz, version int, stands_for smallint, state text, reason text, settled_at timestamptz,
         completions int, started_at timestamptz, completed_at timestamptz, duration_ms bigint, completed_by bigint,
         covered_by timestamptz, matched_by text, wanted boolean, incident_id bigint, doubled boolean,
-        confirmed boolean, check_at timestamptz, note text)
+        confirmed boolean, counted smallint, blocked_on bigint, blocked_for timestamptz, check_at timestamptz, note text)
       on conflict (job_id, scheduled_for) do update set state = excluded.state, reason = excluded.reason,
         settled_at = excluded.settled_at, completions = excluded.completions, started_at = excluded.started_at,
         completed_at = excluded.completed_at, duration_ms = excluded.duration_ms, completed_by = excluded.completed_by,
         covered_by = excluded.covered_by, matched_by = excluded.matched_by, wanted = excluded.wanted,
         incident_id = excluded.incident_id, doubled = excluded.doubled, confirmed = excluded.confirmed,
+        counted = excluded.counted, blocked_on = excluded.blocked_on, blocked_for = excluded.blocked_for,
         check_at = excluded.check_at, note = excluded.note`;
   }
 }
@@ -143,6 +144,9 @@ function rowColumns(jobId: number, row: Row) {
     incident_id: row.incidentId,
     doubled: row.doubled,
     confirmed: row.confirmed,
+    counted: row.counted,
+    blocked_on: row.blockedOn,
+    blocked_for: iso(row.blockedFor),
     check_at: iso(row.checkAt),
     note: row.note,
   };

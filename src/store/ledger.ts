@@ -15,6 +15,8 @@ export type LockedJob = {
   readonly definition: JobDefinition;
   readonly pausedAt: Instant | null;
   readonly version: number;
+  /** Of the tz database by which that version is read now; null: the version is not there. */
+  readonly tzVersion: string | null;
   readonly nextUnrecorded: Instant | null;
   readonly openIncidents: number;
   readonly deferred: number;
@@ -27,19 +29,33 @@ export type LockedJob = {
 
 /**
  * Locks the cursors of these jobs in id order. `wait`: for as long as it takes; otherwise a locked one is left out, so that
- * a stopped process cannot hold a fleet.
+ * a stopped process cannot hold a fleet. The jobs are as whoever held them last has left them.
  */
 export async function lockJobs(tx: Tx, jobIds: readonly number[], wait: boolean): Promise<LockedJob[]> {
   if (jobIds.length === 0) return [];
   const { sql } = tx;
-  return sql<LockedJob[]>`
+  const ids = jobIds as number[];
+  // Two statements, sent together: one that waits for a lock goes on with the new cursor but with what it saw of all other
+  // tables before, so an edit would be judged by the definition that another edit has just replaced.
+  const [held, jobs] = await Promise.all([
+    sql<{ id: number }[]>`
+      select job_id as id from cursors where job_id = any(${ids}::bigint[]) order by job_id
+      for update ${wait ? sql`` : sql`skip locked`}`,
+    readUnlocked(tx, ids),
+  ]);
+  const own = new Set(held.map(({ id }) => id));
+  return jobs.filter(({ id }) => own.has(id));
+}
+
+function readUnlocked(tx: Tx, ids: number[]): Promise<LockedJob[]> {
+  return tx.sql<LockedJob[]>`
     select j.id, j.project_id as "projectId", j.slug, j.uuid, j.definition, j.paused_at as "pausedAt", c.version,
-      c.next_unrecorded as "nextUnrecorded", c.open_incidents as "openIncidents", c.deferred, c.failures,
+      v.tz_version as "tzVersion", c.next_unrecorded as "nextUnrecorded", c.open_incidents as "openIncidents", c.deferred, c.failures,
       c.constant_rid as "constantRid", c.backlog, c.decided_until as "decidedUntil", c.last_hand_out as "lastHandOut"
     from cursors c join jobs j on j.id = c.job_id
-    where c.job_id = any(${jobIds as number[]}::bigint[])
-    order by c.job_id
-    for update of c ${wait ? sql`` : sql`skip locked`}`;
+    left join schedule_versions v on v.job_id = c.job_id and v.number = c.version
+    where c.job_id = any(${ids}::bigint[])
+    order by c.job_id`;
 }
 
 export async function versionsOf(tx: Tx, jobIds: readonly number[]): Promise<(StoredVersion & { jobId: number })[]> {
@@ -71,6 +87,8 @@ export type Wish = {
   readonly wanted: number;
   /** What a decision is about: wanted and unconfirmed ones in (after, until], the oldest `limit`. */
   readonly undecided: { readonly after: Instant; readonly until: Instant; readonly limit: number } | null;
+  /** Of the newest ones that counted for a kind of trouble or ended well, so many (thresholds). */
+  readonly recent: number;
   /** Claims whose runs have not ended, and the claim with this id. */
   readonly claims: { readonly id: number | null } | null;
   /** Rows from here on exist as evidence, ahead of the clock; null: none can. */
@@ -119,7 +137,8 @@ export const rowColumns = (tx: Tx) => tx.sql`
   o.job_id as "jobId", o.scheduled_for as "scheduledFor", o.version, o.stands_for as "standsFor", o.state, o.reason,
   o.settled_at as "settledAt", o.completions, o.started_at as "startedAt", o.completed_at as "completedAt",
   o.duration_ms as "durationMs", o.completed_by as "completedBy", o.covered_by as "coveredBy", o.matched_by as "matchedBy",
-  o.wanted, o.incident_id as "incidentId", o.doubled, o.confirmed, o.check_at as "checkAt", o.note`;
+  o.wanted, o.incident_id as "incidentId", o.doubled, o.confirmed,
+  o.counted, o.blocked_on as "blockedOn", o.blocked_for as "blockedFor", o.check_at as "checkAt", o.note`;
 
 export const runColumns = (tx: Tx) => tx.sql`
   r.id, r.job_id as "jobId", r.thread, r.rid, r.scheduled_for as "scheduledFor", r.started_at as "startedAt",
@@ -132,12 +151,13 @@ export const iso = (at: Instant): string => new Date(at).toISOString();
 export async function load(tx: Tx, wishes: readonly Wish[]): Promise<Loaded> {
   const jobIds = wishes.map(({ jobId }) => jobId);
   const troubled = wishes.filter(({ withWells }) => withWells).map(({ jobId }) => jobId);
-  const [pending, ahead, wished, owed, verdicts, threads, own, claims, incidents, wells, pauses, silences] =
+  const [pending, ahead, wished, owed, recent, verdicts, threads, own, claims, incidents, wells, pauses, silences] =
     await Promise.all([
       pendingRows(tx, jobIds),
       rowsAhead(tx, wishes),
       wishedRows(tx, wishes),
       owedRows(tx, wishes),
+      recentRows(tx, wishes),
       verdictRows(tx, jobIds),
       readThreads(tx, wishes),
       readOwnRuns(tx, wishes),
@@ -160,7 +180,8 @@ export async function load(tx: Tx, wishes: readonly Wish[]): Promise<Loaded> {
   );
   const rows = new Map<string, StoredRow>();
   const ownRuns = [...own, ...claims.map(({ run }) => run)];
-  for (const row of [...verdicts, ...wished, ...owed, ...evidence.rows, ...due.rows]) rows.set(nameOf(row), row);
+  for (const row of [...verdicts, ...wished, ...owed, ...recent, ...evidence.rows, ...due.rows])
+    rows.set(nameOf(row), row);
   const more = await pointedTo(tx, wishes, [...rows.values()], ownRuns);
   for (const row of more.rows) rows.set(nameOf(row), row);
   const runs = new Map([...ownRuns, ...more.runs].map((run) => [run.id, run]));
@@ -274,6 +295,18 @@ async function verdictRows(tx: Tx, jobIds: readonly number[]): Promise<StoredRow
       select * from occurrences v where v.job_id = j.id
         and v.state in ('on_time', 'late', 'expired', 'failed', 'missed', 'coalesced')
       order by v.scheduled_for desc limit 2) o`;
+}
+
+async function recentRows(tx: Tx, wishes: readonly Wish[]): Promise<StoredRow[]> {
+  const asked = wishes.flatMap(({ jobId: job, recent: limit }) => (limit > 0 ? [{ job, limit }] : []));
+  if (asked.length === 0) return [];
+  return tx.sql<StoredRow[]>`
+    select ${rowColumns(tx)} from jsonb_to_recordset(${JSON.stringify(asked)}::jsonb) w(job bigint, "limit" int)
+    cross join lateral (
+      (select * from occurrences a where a.job_id = w.job and a.counted <> 0 order by a.scheduled_for desc limit w."limit")
+      union
+      (select * from occurrences b where b.job_id = w.job and b.state in ('on_time', 'late')
+        order by b.scheduled_for desc limit w."limit")) o`;
 }
 
 async function readThreads(tx: Tx, wishes: readonly Wish[]): Promise<StoredThread[]> {

@@ -1,4 +1,11 @@
-import type { JobDefinition, MissedRuns, Overlap } from '../../core/definition.ts';
+import {
+  type JobDefinition,
+  type MissedRuns,
+  type Overlap,
+  type Threshold,
+  type ThresholdKind,
+  thresholdKinds,
+} from '../../core/definition.ts';
 import { type FieldError, parseSchedules, type ScheduleSpec } from '../../core/schedule.ts';
 import { formatDuration, formatInstant, type Seconds } from '../../core/time.ts';
 import { UTC_TABLE, type Zone, zoneOf } from '../../core/zone.ts';
@@ -22,6 +29,8 @@ export type DefinitionContext = {
   readonly zones: Zones;
   /** Slugs of the project's channels. */
   readonly channels: ReadonlySet<string>;
+  /** Slugs of the project's jobs. */
+  readonly jobs: ReadonlySet<string>;
 };
 
 export type ParsedDefinition =
@@ -29,7 +38,16 @@ export type ParsedDefinition =
   | { readonly ok: false; readonly errors: readonly FieldError[] };
 
 /** Limits of the texts in a definition, in characters. */
-export const LIMITS = { name: 200, description: 2000, reason: 500, tags: 20, tag: 50, channels: 100 } as const;
+export const LIMITS = {
+  name: 200,
+  description: 2000,
+  reason: 500,
+  tags: 20,
+  tag: 50,
+  channels: 100,
+  after: 20,
+  threshold: 100,
+} as const;
 
 const MISSED_RUNS: readonly MissedRuns[] = ['catch_up', 'coalesce', 'skip'];
 const FIELDS = [
@@ -48,25 +66,22 @@ const FIELDS = [
   'max_catch_up',
   'throttle',
   'overlap',
+  'alert_after',
+  'after',
   'duplicates',
   'unscheduled',
   'channels',
 ];
-/** In the contract, but nothing acts on them yet: to store them would promise what is not done. */
-const NOT_YET = ['alert_after', 'after'];
 /** What makes no sense for a heartbeat: its one occurrence is due a period after the last run. */
-const NOT_WITH_HEARTBEAT = ['missed_runs', 'early', 'useful_for'];
+const NOT_WITH_HEARTBEAT = ['missed_runs', 'early', 'useful_for', 'after'];
 
 /** Reads the body of PUT /jobs/{slug}: the definition, or everything that is wrong with it. */
 export function parseDefinition(
   slug: string,
   input: Readonly<Record<string, unknown>>,
-  { zones, channels }: DefinitionContext,
+  { zones, channels, jobs }: DefinitionContext,
 ): ParsedDefinition {
-  const fields = readFields(input, FIELDS, NOT_YET);
-  for (const name of NOT_YET) {
-    if (fieldValue(fields, name) !== undefined) refuseField(fields, name, 'not supported yet: leave it out');
-  }
+  const fields = readFields(input, FIELDS);
   const { zone, name: zoneName } = zoneField(fields, zones);
   const schedules = schedulesField(fields, zone);
   const heartbeat = hasHeartbeat(fieldValue(fields, 'schedules'));
@@ -85,6 +100,8 @@ export function parseDefinition(
     overlap: overlapField(fields, missedRuns),
     duplicates: wordField(fields, 'duplicates', ['alert', 'record'], 'alert'),
     unscheduled: wordField(fields, 'unscheduled', ['record', 'alert'], 'record'),
+    alertAfter: alertAfterField(fields),
+    after: afterField(fields, slug, jobs),
     channels: channelsField(fields, channels),
   };
   if (heartbeat) refuseWithHeartbeat(fields);
@@ -112,6 +129,8 @@ export function definitionJson(definition: JobDefinition) {
     overlap: definition.overlap,
     duplicates: definition.duplicates,
     unscheduled: definition.unscheduled,
+    alert_after: definition.alertAfter,
+    after: definition.after,
     channels: definition.channels,
   };
 }
@@ -210,9 +229,52 @@ function channelsField(fields: Fields, known: ReadonlySet<string>): readonly str
   return listField(fields, 'channels', { most: LIMITS.channels, item, what: 'channels' });
 }
 
+/** Thresholds by kind: {"missing": {"count": 2, "of": 3}}; `of` left out is `count`: so many in a row. */
+function alertAfterField(fields: Fields): JobDefinition['alertAfter'] {
+  const value = nullableValue(fields, 'alert_after') ?? {};
+  if (typeof value !== 'object' || Array.isArray(value)) {
+    refuseField(fields, 'alert_after', 'must be an object such as {"missing": {"count": 2, "of": 3}}');
+    return {};
+  }
+  const given = readFields(value as Record<string, unknown>, thresholdKinds);
+  const found: Partial<Record<ThresholdKind, Threshold>> = {};
+  for (const kind of thresholdKinds) {
+    const threshold = thresholdField(fields, `alert_after.${kind}`, fieldValue(given, kind));
+    if (threshold) found[kind] = threshold;
+  }
+  fields.errors.push(...given.errors.map(({ path, message }) => ({ path: `alert_after.${path}`, message })));
+  return found;
+}
+
+/** null: the default, which tells at once. */
+function thresholdField(fields: Fields, path: string, value: unknown): Threshold | null {
+  if (value === undefined || value === null) return null;
+  if (typeof value !== 'object' || Array.isArray(value)) {
+    refuseField(fields, path, 'must be an object such as {"count": 2, "of": 3}');
+    return null;
+  }
+  const given = readFields(value as Record<string, unknown>, ['count', 'of']);
+  const count = countField(given, 'count', { least: 1, most: LIMITS.threshold });
+  const of = countField(given, 'of', { least: count ?? 1, most: LIMITS.threshold }) ?? count;
+  if (count === null && given.errors.length === 0) refuseField(given, 'count', 'is required: how many make a message');
+  fields.errors.push(...given.errors.map((error) => ({ path: `${path}.${error.path}`, message: error.message })));
+  return count === null || of === null || count === 1 ? null : { count, of };
+}
+
+function afterField(fields: Fields, own: string, jobs: ReadonlySet<string>): readonly string[] {
+  const item = (slug: string): string | null => {
+    if (slug === own) return 'a job cannot wait for itself';
+    return jobs.has(slug) ? null : 'no such job in this project: create it first with PUT /api/v1/jobs/{slug}';
+  };
+  if (nullableValue(fields, 'after') === undefined) return [];
+  return listField(fields, 'after', { most: LIMITS.after, item, what: 'jobs' }) ?? [];
+}
+
 function refuseWithHeartbeat(fields: Fields): void {
   for (const name of NOT_WITH_HEARTBEAT) {
-    if (nullableValue(fields, name) === undefined) continue;
+    const value = nullableValue(fields, name);
+    // [] is how GET shows that it waits for nothing.
+    if (value === undefined || (Array.isArray(value) && value.length === 0)) continue;
     refuseField(
       fields,
       name,

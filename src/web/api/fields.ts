@@ -4,18 +4,11 @@ import { parseDuration, type Seconds } from '../../core/time.ts';
 /** A JSON object from outside, read field by field; what is wrong is collected, so that one answer names it all. */
 export type Fields = { readonly input: Readonly<Record<string, unknown>>; readonly errors: FieldError[] };
 
-/**
- * Begins to read an object; every field that is not in `known` is refused by name, except those in `others`, which the
- * caller refuses in words of its own.
- */
-export function readFields(
-  input: Readonly<Record<string, unknown>>,
-  known: readonly string[],
-  others: readonly string[] = [],
-): Fields {
+/** Begins to read an object; every field that is not in `known` is refused by name. */
+export function readFields(input: Readonly<Record<string, unknown>>, known: readonly string[]): Fields {
   const errors: FieldError[] = [];
   for (const name of Object.keys(input)) {
-    if (known.includes(name) || others.includes(name)) continue;
+    if (known.includes(name)) continue;
     errors.push({ path: shortened(name), message: `unknown field: remove it, or write one of ${known.join(', ')}` });
   }
   return { input, errors };

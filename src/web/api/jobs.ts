@@ -1,13 +1,14 @@
 import type { Context } from 'hono';
 import type { FieldError } from '../../core/schedule.ts';
-import { pageOfJobs, readChannelSlugs, readJobs, readMinuteUse } from '../../store/jobs.ts';
+import { createVersionZones } from '../../engine/version-zones.ts';
+import { pageOfJobs, readChannelSlugs, readJobSlugs, readJobs, readMinuteUse } from '../../store/jobs.ts';
 import type { Caller } from './auth.ts';
 import { readJsonObject } from './body.ts';
 import { bringToNow, caughtUpJob, slugOf } from './bring-to-now.ts';
 import { parseDefinition } from './definition.ts';
 import type { ApiDeps } from './deps.ts';
-import { type Endpoint, problemAnswer } from './endpoint.ts';
-import { jobJson } from './job-json.ts';
+import { type Endpoint, JOB_BROKEN, problemAnswer } from './endpoint.ts';
+import { jobJson, tablesOf } from './job-json.ts';
 import { LIST_SIZE, limitParameter, pageOf, readQuery, slugCursor } from './query.ts';
 import { invalid, noSuchJob, unreadable } from './refusal.ts';
 import { definitionSchema, jobSchema, listOf, listQuery } from './schemas.ts';
@@ -92,7 +93,7 @@ function setPause(deps: ApiDeps, verb: 'pause' | 'resume'): Endpoint {
     method: 'post',
     id: `${verb}Job`,
     summary: verb === 'pause' ? 'Pauses a job: what is due until it is resumed is skipped' : 'Resumes a paused job',
-    answers: { 200: JOB, 404: NO_JOB },
+    answers: { 200: JOB, 404: NO_JOB, 409: JOB_BROKEN },
     run: async (c, caller) => {
       const slug = slugOf(c);
       const changed = isSlug(slug) && (await change(caller.projectId, slug, caller.actor));
@@ -101,18 +102,26 @@ function setPause(deps: ApiDeps, verb: 'pause' | 'resume'): Endpoint {
   };
 }
 
+const NONE: ReadonlySet<string> = new Set();
+
 async function putJob(deps: ApiDeps, c: Context, caller: Caller): Promise<Response> {
   const slug = slugOf(c);
   const body = await readJsonObject(c);
   if (!body.ok) return unreadable(body.status, body.detail);
-  const channels = await deps.database.transaction((tx) => readChannelSlugs(tx, caller.projectId));
-  const definition = parseDefinition(slug, body.value, { zones: deps.zones, channels });
+  const known = await deps.database.transaction(async (tx) => ({
+    channels: await readChannelSlugs(tx, caller.projectId),
+    jobs: body.value['after'] === undefined ? NONE : await readJobSlugs(tx, caller.projectId),
+  }));
+  const definition = parseDefinition(slug, body.value, { zones: deps.zones, ...known });
   const flaw = slugFlaw(slug);
   const slugErrors: readonly FieldError[] = flaw === null ? [] : [{ path: 'slug', message: flaw }];
   if (!definition.ok) return invalid([...slugErrors, ...definition.errors]);
   if (slugErrors.length > 0) return invalid(slugErrors);
-  const { created } = await deps.changes.putJob(caller.projectId, slug, definition.value, caller.actor);
-  return answerJob(deps, caller, slug, created ? 201 : 200);
+  const put = await deps.changes.putJob(caller.projectId, slug, definition.value, caller.actor);
+  if ('cycle' in put) {
+    return invalid([{ path: 'after', message: `would make a circle: ${put.cycle.join(' after ')}; take one out` }]);
+  }
+  return answerJob(deps, caller, slug, put.created ? 201 : 200);
 }
 
 async function answerJob(deps: ApiDeps, caller: Caller, slug: string, status: 200 | 201): Promise<Response> {
@@ -122,13 +131,15 @@ async function answerJob(deps: ApiDeps, caller: Caller, slug: string, status: 20
   return job ? Response.json(job, { status }) : noSuchJob();
 }
 
-/** Three statements, however many jobs. */
+/** Three statements, however many jobs; a fourth where zone tables of other tz data are needed. */
 async function readJson({ database, zones, publicUrl }: ApiDeps, projectId: number, ids: readonly number[]) {
   return database.transaction(async (tx) => {
     const minuteUse = await readMinuteUse(tx, projectId);
     const channels = await readChannelSlugs(tx, projectId);
-    const context = { zones, publicUrl, minuteUse, channels, now: tx.now };
-    return (await readJobs(tx, ids)).map((job) => jobJson(job, context));
+    const jobs = await readJobs(tx, ids);
+    const zoneOf = await createVersionZones(zones).read(tx, jobs.flatMap(tablesOf));
+    const context = { zoneOf, publicUrl, minuteUse, channels, now: tx.now };
+    return jobs.map((job) => jobJson(job, context));
   });
 }
 

@@ -1,4 +1,5 @@
 import { z } from '@hono/zod-openapi';
+import { thresholdKinds } from '../../core/definition.ts';
 import { incidentKinds } from '../../core/message.ts';
 import { states } from '../../core/occurrence.ts';
 import type { JobStatus } from '../../core/status.ts';
@@ -19,7 +20,7 @@ const duration = z
   .meta(DURATION);
 const nextCursor = z.string().nullable().meta({ description: 'For `cursor`, to get the next page; null on the last.' });
 
-const STATUSES: readonly JobStatus[] = ['paused', 'down', 'late', 'new', 'unknown', 'up'];
+const STATUSES: readonly JobStatus[] = ['paused', 'down', 'late', 'blocked', 'new', 'unknown', 'up'];
 
 export const problemSchema = z
   .strictObject({
@@ -34,6 +35,8 @@ export const problemSchema = z
       .describe('off_schedule of a claim: the current occurrence, which is of no use any more.'),
   })
   .openapi('Problem');
+
+const threshold = z.int().min(1).max(LIMITS.threshold);
 
 const cron = z.strictObject({ cron: z.string().meta({ example: '30 2 * * *' }) });
 const heartbeat = <D extends z.ZodType>(length: D) => z.strictObject({ heartbeat: length });
@@ -66,6 +69,15 @@ export const definitionSchema = z
       .optional()
       .describe('More owed than this under catch_up, and a person has to say run or skip. Default: 100.'),
     throttle: duration.optional().describe('Between two hand-outs of what is owed; may be 0s. Default: 10s.'),
+    alert_after: z
+      .partialRecord(z.enum(thresholdKinds), z.strictObject({ count: threshold, of: threshold.optional() }))
+      .optional()
+      .describe('Told only when `count` of the last `of` occurrences were in trouble of that kind. Default: at once.'),
+    after: z
+      .array(z.string())
+      .max(LIMITS.after)
+      .optional()
+      .describe('Jobs that go first: while one is not done, this one is blocked and does not alert.'),
     overlap: z
       .enum(['forbid', 'allow', 'replace'])
       .optional()
@@ -102,6 +114,11 @@ export const jobSchema = z
     max_runtime: nullableShort,
     max_catch_up: z.int().nullable(),
     throttle: nullableShort,
+    alert_after: z.partialRecord(z.enum(thresholdKinds), z.strictObject({ count: threshold, of: threshold })),
+    after: z.array(z.string()),
+    blocked_on: z
+      .array(z.object({ job: z.string(), scheduled_for: instant }))
+      .describe('What its open occurrences wait for (after).'),
     overlap: z.enum(['forbid', 'allow', 'replace']),
     duplicates: z.enum(['alert', 'record']),
     unscheduled: z.enum(['record', 'alert']),

@@ -4,7 +4,7 @@ import { slugFlaw } from '../../../src/web/api/slug.ts';
 import { loadZones } from '../../../src/zones.ts';
 
 const zones = loadZones();
-const context = { zones, channels: new Set(['ops', 'oncall']) };
+const context = { zones, channels: new Set(['ops', 'oncall']), jobs: new Set(['extract']) };
 const daily = { schedules: [{ cron: '30 2 * * *' }], zone: 'Europe/Berlin', missed_runs: 'coalesce' };
 
 const parse = (input: Record<string, unknown>) => parseDefinition('backup', input, context);
@@ -39,6 +39,8 @@ test('a definition with only what is required takes every default', () => {
       maxCatchUp: null,
       throttle: null,
       overlap: 'forbid',
+      alertAfter: {},
+      after: [],
       duplicates: 'alert',
       unscheduled: 'record',
       channels: null,
@@ -120,23 +122,55 @@ test('what a heartbeat does not take is refused with it', () => {
     'early',
     'useful_for',
   ]);
-  expect(wrong({ ...heartbeat, after: ['x'] })).toEqual(['after: not supported yet: leave it out']);
+  expect(wrong({ ...heartbeat, after: ['extract'] })).toEqual([expect.stringMatching(/^after: not with heartbeat/)]);
+  expect(paths({ ...heartbeat, after: [] })).toEqual([]);
   expect(paths({ schedules: [{ heartbeat: 'soon' }], zone: 'UTC', missed_runs: 'skip' })).toEqual([
     'schedules[0].heartbeat',
     'missed_runs',
   ]);
 });
 
-test('an unknown field is told which ones there are, and none that is refused', () => {
+test('an unknown field is told which ones there are', () => {
   const [line] = wrong({ ...daily, graze: '5m' });
   expect(line).toMatch(/^graze: unknown field: .*\bgrace\b/);
-  expect(line).not.toMatch(/alert_after|\bafter\b/);
 });
 
-test('what is not built yet is refused, not stored', () => {
-  for (const field of ['alert_after', 'after']) {
-    expect(wrong({ ...daily, [field]: '10s' })).toEqual([`${field}: not supported yet: leave it out`]);
-  }
+test('thresholds by kind: so many in a row, or of the last ones; one at once is the default and not kept', () => {
+  const told = parse({
+    ...daily,
+    alert_after: { missing: { count: 3 }, failed: { count: 2, of: 5 }, late: { count: 1 } },
+  });
+  expect(told.ok && told.value.alertAfter).toEqual({ missing: { count: 3, of: 3 }, failed: { count: 2, of: 5 } });
+  expect(told.ok && definitionJson(told.value).alert_after).toEqual(told.ok && told.value.alertAfter);
+  expect(wrong({ ...daily, alert_after: '10s' })).toEqual([expect.stringMatching(/^alert_after: must be an object/)]);
+  expect(
+    paths({
+      ...daily,
+      alert_after: {
+        gone: { count: 2 },
+        missing: 3,
+        failed: { count: 0 },
+        late: { count: 3, of: 2 },
+        expired: { of: 2 },
+      },
+    }),
+  ).toEqual([
+    'alert_after.missing',
+    'alert_after.late.of',
+    'alert_after.failed.count',
+    'alert_after.expired.count',
+    'alert_after.gone',
+  ]);
+});
+
+test('the jobs that go first are known, others, each once', () => {
+  const waits = parse({ ...daily, after: ['extract'] });
+  expect(waits.ok && waits.value.after).toEqual(['extract']);
+  expect(wrong({ ...daily, after: ['backup', 'nothing', 'extract', 'extract'] })).toEqual([
+    'after[0]: a job cannot wait for itself',
+    expect.stringMatching(/^after\[1\]: no such job/),
+    'after[3]: is in the list twice: remove one',
+  ]);
 });
 
 test('how what is owed is handed out: at once, one by one, or over an older run', () => {

@@ -1,11 +1,12 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
+import { runExec } from './cli/exec.ts';
 import { EXIT, type ExitCode, type Output } from './cli/exit-codes.ts';
 import { migrateOnly } from './cli/migrate.ts';
+import { addPersonCommands } from './cli/person-commands.ts';
 import { type PreviewOptions, preview } from './cli/preview.ts';
 import { parseRoles } from './cli/roles.ts';
-import { serve } from './cli/serve.ts';
 import { type Config, readConfig } from './config.ts';
 import { createLog, type Logger } from './log.ts';
 import { CannotStart } from './store/cannot-start.ts';
@@ -50,6 +51,18 @@ function createProgram(finish: (code: ExitCode) => void): Command {
     .option('--limit <number>', 'at most so many, up to 10000 (default: 10)')
     .option('--json', 'print {occurrences, warnings}, or {errors}, as JSON')
     .action((cron: string | undefined, options: PreviewOptions) => finish(runPreview(cron, options)));
+  program
+    .command('exec')
+    .usage('[options] JOB -- COMMAND [ARGS...]')
+    .description('run a command for what a job has to run: put it into the crontab (rollcall exec --help)')
+    .argument('[words...]')
+    // It reads its words itself, as the single-file build does; its exit code is the command's.
+    .allowUnknownOption()
+    .helpOption(false)
+    // biome-ignore lint/style/noProcessEnv: handed to the reader of exec's settings
+    .action(async () => process.exit(await runExec(process.argv.slice(3), process.env, version)));
+  // biome-ignore lint/style/noProcessEnv: handed to config.ts, which alone reads it
+  addPersonCommands(program, { ...output, env: process.env, finish });
   return program;
 }
 
@@ -70,6 +83,8 @@ async function runServe(role: readonly string[]): Promise<ExitCode> {
     output.err(`rollcall: ${roles.reason}\n`);
     return EXIT.refused;
   }
+  // Only when it is asked for: on a job's host, exec and the commands of people must start fast, and without it.
+  const { serve } = await import('./cli/serve.ts');
   return withConfig(async (config, log) => {
     await serve({ config, roles: roles.value, log, out: output.out }, stopSignal(log));
     return EXIT.done;

@@ -17,6 +17,8 @@ const planted: readonly (readonly [file: string, source: string, why: string])[]
   ['web', "import '../main.ts';", 'web imports core, store, engine and notify/registry'],
   ['cli', "import '../main.ts';", 'nothing imports main.ts'],
   ['cli', "import 'nodemailer';", 'notify/email.ts only'],
+  ['exec', "import '../store/database.ts';", 'exec is one file'],
+  ['exec', "import 'pino';", 'exec is one file'],
   ['engine', 'export const environment = process.env;', 'noProcessEnv'],
 ];
 

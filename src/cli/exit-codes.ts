@@ -5,10 +5,16 @@ export const EXIT = {
   failed: 1,
   /** What was asked for makes no sense: an option, an argument, a schedule. */
   refused: 2,
-  /** The service cannot start: a setting, the port, the data folder. */
+  /** The service or a command cannot start: a setting, the port, the data folder, a wrong key. */
   cannotStart: 3,
   /** The database cannot be reached. */
   databaseAway: 4,
+  /** Rollcall knows no such job or occurrence. */
+  notFound: 5,
+  /** Rollcall did not answer as it should. */
+  unreachable: 6,
+  /** `exec`: nothing was run now, and later it may be (EX_TEMPFAIL). */
+  notNow: 75,
 } as const;
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];

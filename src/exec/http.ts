@@ -1,0 +1,62 @@
+/** What became of one request. */
+export type HttpAnswer =
+  | {
+      readonly kind: 'answer';
+      readonly status: number;
+      readonly headers: Headers;
+      /** Parsed where it is JSON, else null. */
+      readonly json: unknown;
+    }
+  | { readonly kind: 'away'; readonly reason: string };
+
+export type HttpRequest = {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array<ArrayBuffer> | string;
+  /** Gives up early: the person at the keyboard wants to go. */
+  readonly signal?: AbortSignal;
+};
+
+/** No request takes longer, whatever the other side does: a job waits for it. */
+const TIMEOUT_MS = 10_000;
+
+/** One request, answered or not within 10 s. Never throws. Redirects are not followed: they turn a POST into a GET. */
+export async function request({ method, url, headers, body, signal }: HttpRequest): Promise<HttpAnswer> {
+  const timeout = AbortSignal.timeout(TIMEOUT_MS);
+  try {
+    const response = await fetch(url, {
+      method,
+      headers,
+      redirect: 'manual',
+      signal: signal ? AbortSignal.any([timeout, signal]) : timeout,
+      ...(body === undefined ? {} : { body }),
+    });
+    const text = await response.text();
+    return { kind: 'answer', status: response.status, headers: response.headers, json: parseJson(text) };
+  } catch (error) {
+    return { kind: 'away', reason: timeout.aborted ? 'no answer within 10 s' : reasonOf(error) };
+  }
+}
+
+/** How long the other side asks us to wait, in milliseconds; null: it does not say, or in a way that means nothing. */
+export function retryAfterMs(headers: Headers): number | null {
+  const text = headers.get('retry-after') ?? '';
+  return /^\d{1,6}$/.test(text) ? Number(text) * 1000 : null;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** Of a failed fetch the cause says what happened: `connect ECONNREFUSED 192.0.2.1:3000`. */
+function reasonOf(error: unknown): string {
+  const { cause, message } = error as Error;
+  if (cause instanceof AggregateError && cause.errors[0] instanceof Error) return cause.errors[0].message;
+  if (cause instanceof Error && cause.message !== '') return cause.message;
+  return message;
+}

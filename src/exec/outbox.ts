@@ -1,0 +1,196 @@
+import type { Clock } from '../clock.ts';
+import type { Instant } from '../core/time.ts';
+import { OLDEST_AT_MS, type Ping, type Receipt } from './ping.ts';
+import type { Server } from './server.ts';
+import type { Addressee, Letter, Spool } from './spool.ts';
+import { isAlive, lockSpool, type SpoolLock } from './spool-lock.ts';
+
+export type OutboxDeps = {
+  /** null: the folder cannot be written, so what is not delivered at once is lost. */
+  readonly spool: Spool | null;
+  readonly to: Addressee;
+  readonly server: Pick<Server, 'ping'>;
+  readonly clock: Clock;
+  /** This machine's clock: for `at=` and the names of files. */
+  readonly now: () => Instant;
+  readonly warn: (text: string) => void;
+};
+
+/** Which of the pings that others left are to be delivered, and how long that may take. */
+type Round = {
+  /** null: of every job. */
+  readonly job: string | null;
+  /** Also what is for another key of the same Rollcall. */
+  readonly adopt?: boolean;
+  /** How long to wait for another process that delivers from this folder. */
+  readonly patienceMs: number;
+  readonly budgetMs: number;
+  readonly stop: AbortSignal;
+};
+
+type Collected = {
+  readonly delivered: number;
+  readonly rejected: number;
+  /** Of those meant, how many still wait; those in the hands of a living process too. */
+  readonly left: number;
+  /** Why something was left, where Rollcall is the reason. */
+  readonly reason: string | null;
+};
+
+/**
+ * Delivers pings: each is on disk before it is sent, and stays there until an answer proves that Rollcall has it. Nothing
+ * throws: whatever happens here, the command has to run.
+ */
+export type Outbox = {
+  /** Puts a ping of this process on disk. */
+  post(ping: Ping): Promise<void>;
+  /** Sends what this process has posted, in order; false: some of it still waits. */
+  deliverOwn(): Promise<boolean>;
+  /** Sends what earlier or dead processes left, oldest first. */
+  collect(round: Round): Promise<Collected>;
+  /** A success that waits here and may be about this occurrence: the file of it, or null. */
+  untold(job: string, occurrence: { readonly key: string; readonly at: Instant }): Promise<string | null>;
+};
+
+/** A letter of a living process so young is being sent by that process itself. */
+const IN_HANDS_MS = 60_000;
+/** A ping sent later than this after it happened says when that was. */
+const FRESH_MS = 2000;
+
+type Own = { readonly ping: Ping; readonly letter: Letter | null; readonly postedMs: number; tried: boolean };
+
+export function createOutbox(deps: OutboxDeps): Outbox {
+  const { spool, to, server, clock, now, warn } = deps;
+  const own: Own[] = [];
+
+  const put = async (ping: Ping): Promise<Letter | null> => {
+    try {
+      return (await spool?.put(ping, to)) ?? null;
+    } catch (error) {
+      warn(`a ping cannot be kept in ${spool?.folder} (${(error as Error).message}): if Rollcall is away it is lost`);
+      return null;
+    }
+  };
+
+  /** What a receipt means for the file. true: the ping needs no more sending. */
+  const settle = async (receipt: Receipt, ping: Ping, letter: Letter | null): Promise<boolean> => {
+    if (receipt.kind === 'again') return false;
+    if (receipt.kind === 'stored') {
+      if (receipt.note !== null) warn(`${nameOf(ping)}: ${receipt.note}`);
+      if (letter) await spool?.remove(letter);
+      return true;
+    }
+    const where = letter ? `; it is kept in ${spool?.folder}/rejected` : '';
+    warn(`${nameOf(ping)} was not taken: ${receipt.reason}${where}`);
+    if (letter) await spool?.reject(letter, receipt.reason);
+    return true;
+  };
+
+  const deliverOwn = async (): Promise<boolean> => {
+    for (let first = own[0]; first; first = own[0]) {
+      const late = first.tried || clock.monotonic() - first.postedMs > FRESH_MS;
+      first.tried = true;
+      const receipt = await server.ping(first.ping, late);
+      if (!(await settle(receipt, first.ping, first.letter).catch(orWarn(warn, true)))) return false;
+      own.shift();
+    }
+    return true;
+  };
+
+  const isMeant = (letter: Letter, { job, adopt }: Pick<Round, 'job' | 'adopt'>): boolean =>
+    (job === null || letter.job === job) &&
+    (adopt || letter.account === to.account) &&
+    !own.some((each) => each.letter?.name === letter.name);
+
+  const deliverOthers = async (letters: readonly Letter[], lock: SpoolLock, round: Round): Promise<Collected> => {
+    const tally = { delivered: 0, rejected: 0, left: letters.length };
+    const until = clock.monotonic() + round.budgetMs;
+    let reason: string | null = null;
+    for (const letter of letters) {
+      if (round.stop.aborted || clock.monotonic() >= until) break;
+      if (letter.pid !== process.pid && isInHands(letter, now())) continue;
+      await lock.touch();
+      const content = await spool?.read(letter);
+      tally.left -= 1;
+      if (!content || content.url !== to.url) continue;
+      const { ping } = content;
+      const receipt = isTooOld(ping, now()) ? TOO_OLD : await server.ping(ping, true);
+      await settle(receipt, ping, letter);
+      if (receipt.kind === 'again') {
+        tally.left += 1;
+        reason = receipt.reason;
+        // One that always fails must not keep back all that come after it.
+        if (receipt.isAway) break;
+      } else tally[receipt.kind === 'stored' ? 'delivered' : 'rejected'] += 1;
+    }
+    return { ...tally, reason };
+  };
+
+  const collect = async (round: Round): Promise<Collected> => {
+    const meant = async () => ((await spool?.waiting()) ?? []).filter((letter) => isMeant(letter, round));
+    if (!spool || (await meant()).length === 0) return NOTHING;
+    const lock = await lockSpool(spool.folder, round.patienceMs);
+    // Looked at again: while we waited, the other one has delivered.
+    const letters = await meant();
+    if (!lock) return { ...NOTHING, left: letters.length };
+    try {
+      return await deliverOthers(letters, lock, round);
+    } finally {
+      await lock.release();
+    }
+  };
+
+  const untold: Outbox['untold'] = async (job, { key, at }) => {
+    const letters = ((await spool?.waiting()) ?? []).filter((letter) => isMeant(letter, { job }));
+    for (const letter of letters) {
+      const content = await spool?.read(letter);
+      if (content?.ping.action !== 0) continue;
+      const { ping } = content;
+      if (ping.occ === key || (ping.occ === null && ping.at >= at)) return `${spool?.folder}/${letter.name}`;
+    }
+    return null;
+  };
+
+  // One at a time: an end must not overtake its start.
+  let line: Promise<unknown> = Promise.resolve();
+  const inLine = <T>(work: () => Promise<T>): Promise<T> => {
+    const mine = line.then(work);
+    line = mine.catch(() => undefined);
+    return mine;
+  };
+
+  return {
+    post: async (ping) => {
+      own.push({ ping, letter: await put(ping), postedMs: clock.monotonic(), tried: false });
+    },
+    deliverOwn: () => inLine(deliverOwn),
+    collect: (round) => inLine(() => collect(round).catch(orWarn(warn, NOTHING))),
+    untold: (job, occurrence) => untold(job, occurrence).catch(orWarn(warn, null)),
+  };
+}
+
+const NOTHING: Collected = { delivered: 0, rejected: 0, left: 0, reason: null };
+const TOO_OLD: Receipt = {
+  kind: 'rejected',
+  reason: 'it is older than 30 days: Rollcall would take it for one of now',
+};
+
+function isTooOld({ at }: Ping, now: Instant): boolean {
+  return now - at >= OLDEST_AT_MS;
+}
+
+function isInHands({ name, pid }: Letter, now: Instant): boolean {
+  return Math.abs(now - Number(name.slice(0, 15))) < IN_HANDS_MS && isAlive(pid);
+}
+
+function nameOf({ job, action, at }: Ping): string {
+  return `the ping ${job}/${action} of ${new Date(at).toISOString()}`;
+}
+
+/** A folder that cannot be read or written is no reason not to run the command. */
+function orWarn<T>(warn: (text: string) => void, instead: T): (error: unknown) => T {
+  return (error) => {
+    warn(`the spool: ${(error as Error).message}`);
+    return instead;
+  };
+}

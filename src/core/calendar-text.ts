@@ -60,7 +60,11 @@ function componentsOf(text: string): readonly Component[] {
 }
 
 /** One event or one moved occurrence, before they are put together. */
-type Read = CalendarEvent & { readonly uid: string | null; readonly moved: LocalTime | null; readonly cancelled: boolean };
+type Read = CalendarEvent & {
+  readonly uid: string | null;
+  readonly moved: LocalTime | null;
+  readonly cancelled: boolean;
+};
 
 function readEvents(components: readonly Component[], context: CalendarContext): readonly CalendarEvent[] {
   const read = components.map((component) => readEvent(component, context));
@@ -137,7 +141,8 @@ const TIME = /^(?<year>\d{4})-(?<month>\d\d)-(?<day>\d\d)(?:T(?<hour>\d\d):(?<mi
 
 function localTime(value: unknown, about: Reading['about']): LocalTime {
   const reading = readingMillis(TIME.exec(String(value))?.groups ?? {});
-  if (reading === null || reading > LAST_INSTANT) throw about(`${JSON.stringify(String(value).slice(0, 40))} is no time`);
+  if (reading === null || reading > LAST_INSTANT)
+    throw about(`${JSON.stringify(String(value).slice(0, 40))} is no time`);
   return reading;
 }
 
@@ -208,7 +213,7 @@ function countOut(events: readonly CalendarEvent[], context: CalendarContext, no
   const counts = [0, 0, 0];
   for (const event of events) {
     try {
-      const calendar = expandCalendar([event], (name) => zoneNamed(name, context));
+      const calendar = expandCalendar([event], (name) => zoneNamed(name, context), { isStrict: true });
       for (const i of counts.keys()) counts[i] = (counts[i] ?? 0) + calendar.beginningIn(year - 1 + i).length;
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);

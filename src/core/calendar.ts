@@ -36,8 +36,15 @@ export type Calendar = {
   beginningIn(year: number): readonly NamedStretch[];
 };
 
-/** Expands events. `zoneOf` throws for a zone that is not there; a rule that costs too much throws when it is asked. */
-export function expandCalendar(events: readonly CalendarEvent[], zoneOf: (name: string | null) => Zone): Calendar {
+/**
+ * Expands events. `zoneOf` throws for a zone that is not there. A rule that costs too much to follow throws when it is asked
+ * and `isStrict`; else its event is left out, for the others still say something.
+ */
+export function expandCalendar(
+  events: readonly CalendarEvent[],
+  zoneOf: (name: string | null) => Zone,
+  { isStrict = false } = {},
+): Calendar {
   const compiled = events.map((event) => compileEvent(event, zoneOf(event.zone)));
   const years = new Map<number, readonly NamedStretch[]>();
   return {
@@ -47,13 +54,23 @@ export function expandCalendar(events: readonly CalendarEvent[], zoneOf: (name: 
       const [first, last] = [Date.UTC(year, 0, 1), Date.UTC(year + 1, 0, 1)];
       const found: NamedStretch[] = [];
       for (const stretches of compiled) {
-        for (const stretch of stretches(first, last)) if (found.length < MOST_A_YEAR) found.push(stretch);
+        for (const stretch of orNone(() => stretches(first, last), isStrict))
+          if (found.length < MOST_A_YEAR) found.push(stretch);
       }
       found.sort((a, b) => a.from - b.from);
       years.set(year, found);
       return found;
     },
   };
+}
+
+function orNone(stretches: () => NamedStretch[], isStrict: boolean): NamedStretch[] {
+  try {
+    return stretches();
+  } catch (error) {
+    if (isStrict) throw error;
+    return [];
+  }
 }
 
 /** The stretches of one event that begin at `first` or later and before `last`. */

@@ -24,6 +24,7 @@ import type { Instant } from './time.ts';
 /** Other deadlines and another policy, from `at` on; what is settled stays. The job has been advanced to `at`. */
 export function applySettings(ledger: Ledger, settings: Settings, at: Instant): void {
   const given = byDue(ledger).filter((row) => isWithheld(ledger, row, at));
+  const before = ledger.settings;
   ledger.settings = settings;
   recountBacklog(ledger);
   const isPaused = ledger.pausedAt !== null;
@@ -36,9 +37,15 @@ export function applySettings(ledger: Ledger, settings: Settings, at: Instant): 
     if (given.includes(row)) changeRow(ledger, row, { wanted: false, checkAt: null });
     else (isPaused ? judgeWanted : judge)(ledger, row, at);
   }
-  endAllowedBacklog(ledger, at);
+  if (isOtherwise(before, settings)) endAllowedBacklog(ledger, at);
   settleIncidents(ledger, at);
   tellReached(ledger, at);
+}
+
+/** A new name, or new tz data, is no word on what is owed. */
+function isOtherwise(before: Settings, settings: Settings): boolean {
+  const fields = ['missedRuns', 'maxCatchUp', 'early', 'startWithin', 'grace', 'usefulFor', 'maxRuntime'] as const;
+  return fields.some((field) => before[field] !== settings[field]);
 }
 
 /** Settled, may be wanted by its state, and is not: an edit makes no debt of it. */

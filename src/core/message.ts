@@ -35,6 +35,8 @@ export type MessageOccurrence = {
  */
 export type IncidentMessage = {
   readonly type: 'incident.opened' | 'incident.reminded' | 'incident.resolved';
+  /** Of a reminder without news, why it comes; left out where an occurrence joined. */
+  readonly again?: 'interval' | 'snooze_over';
   readonly incident: {
     readonly id: number;
     readonly kind: IncidentKind;

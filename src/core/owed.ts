@@ -4,7 +4,7 @@ import { DEFAULT_THROTTLE_S } from './definition.ts';
 import { changeRow, end, recountBacklog } from './incident.ts';
 import { coalesceNow, judge, judgeWanted } from './judge.ts';
 import { byDue, isHeartbeat, type Ledger, type Row, rowAt, rowTerms, runsOf, termsAt, versionDueAt } from './ledger.ts';
-import { type Claim, inProgress, isFinished, isOpen, LEASE_MS, type Run } from './occurrence.ts';
+import { type Claim, inProgress, isCompleted, isFinished, isOpen, LEASE_MS, type Run } from './occurrence.ts';
 import { matchClock } from './ping.ts';
 import { skipDue, skipRecorded } from './record.ts';
 import type { Instant } from './time.ts';
@@ -33,7 +33,7 @@ export function isUnconfirmed(ledger: Ledger, row: Row, t: Instant): boolean {
 }
 
 /** What a person's decision is about: wanted or unconfirmed, due, and still useful. */
-export const isUndecided = (ledger: Ledger, row: Row, t: Instant): boolean =>
+const isUndecided = (ledger: Ledger, row: Row, t: Instant): boolean =>
   row.scheduledFor <= t && (isUnconfirmed(ledger, row, t) || (row.wanted && t < rowTerms(ledger, row).usefulUntil));
 
 /** Whether a claim still holds its occurrence; one whose rest exceeds a whole lease is void: the clock went back. */
@@ -166,12 +166,17 @@ function currentOne(ledger: Ledger, now: Instant): Chosen | Refused {
   const { rule, scheduledFor: at } = matchClock(ledger, now, now);
   if (at === null) return refused('off_schedule');
   if (rule === 'again') return refused('completed', at);
+  if (ledger.settings.missedRuns === 'coalesce' && isCovered(ledger, at)) return refused('completed', at);
   const row = ledger.rows.get(at);
   const terms = row ? rowTerms(ledger, row) : termsAt(ledger, at, versionDueAt(ledger, at));
   if (now >= terms.usefulUntil) return refused('off_schedule', at);
   if (row && isUnconfirmed(ledger, row, now)) return refused('backlog', at);
   return { kind: 'chosen', at, owed: row?.wanted ?? false };
 }
+
+/** A later one is completed. */
+const isCovered = (ledger: Ledger, at: Instant): boolean =>
+  [...ledger.rows.values()].some((row) => row.scheduledFor > at && isCompleted(row.state));
 
 export type Extended = 'extended' | 'completed' | 'replaced' | 'lease_lost';
 
@@ -194,6 +199,12 @@ export function applyRelease(ledger: Ledger, claim: Claim, now: Instant): void {
   if (claim.endedAt !== null) return;
   Object.assign(claim, { endedAt: now, outcome: 'released' });
   ledger.changedClaims.add(claim);
+}
+
+/** What a person's decision at `now` is about and due after `after`, as far as it is loaded, the oldest first. */
+export function undecidedRows(ledger: Ledger, after: Instant, now: Instant): Row[] {
+  skipDue(ledger, now);
+  return byDue(ledger).filter((row) => row.scheduledFor > after && isUndecided(ledger, row, now));
 }
 
 /**

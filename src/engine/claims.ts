@@ -1,6 +1,5 @@
 import { formatKey } from '../core/key.ts';
 import {
-  byDue,
   followingInstant,
   isHeartbeat,
   type Ledger,
@@ -17,8 +16,8 @@ import {
   applyRelease,
   type Claimed,
   endDecision,
-  isUndecided,
   type Refused,
+  undecidedRows,
 } from '../core/owed.ts';
 import type { Instant } from '../core/time.ts';
 import type { Tx } from '../store/database.ts';
@@ -202,7 +201,7 @@ async function decide(
     const target = { find: byName(projectId, slug), owed: { undecided: { after: from, limit: DECIDED_AT_ONCE + 1 } } };
     const round = await change(deps, target, async (tx, { ledger }) => {
       if (ledger.settings.missedRuns !== 'catch_up') return null;
-      const rows = byDue(ledger).filter((row) => row.scheduledFor > from && isUndecided(ledger, row, tx.now));
+      const rows = undecidedRows(ledger, from, tx.now);
       const some = rows.slice(0, DECIDED_AT_ONCE);
       const decided = applyBacklogDecision(ledger, decision, some, tx.now);
       const isLast = rows.length <= DECIDED_AT_ONCE;

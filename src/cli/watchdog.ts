@@ -11,15 +11,19 @@ type WatchdogDeps = {
   readonly log: { warn(fields: object, message: string): void };
 };
 
+/** With a horizon further behind, or none, a tick judges nothing. */
+const HORIZON_MS = 30_000;
+
 /**
- * Tells somebody else that the evaluator ticks: a request to WATCHDOG_URL every 10 s, and none while it does not tick. The
- * silence is the message; a failure here is only logged.
+ * Tells somebody else that the evaluator ticks and can judge: a request to WATCHDOG_URL every 10 s, and none while it does
+ * not tick, hears no beat or does not believe the clock. The silence is the message; a failure here is only logged.
  */
 export async function runWatchdog({ url, clock, vitals, log }: WatchdogDeps, signal: AbortSignal): Promise<void> {
   let told: number | null = null;
   while (!signal.aborted) {
-    const { lastTickAt } = vitals.read();
-    if (lastTickAt !== null && lastTickAt !== told) {
+    const { lastTickAt, horizonLagMs } = vitals.read();
+    const canJudge = horizonLagMs !== null && horizonLagMs < HORIZON_MS;
+    if (lastTickAt !== null && lastTickAt !== told && canJudge) {
       told = lastTickAt;
       const limit = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
       const reason = await fetch(url, { signal: limit }).then(whyNot, (error: Error) => error.message);

@@ -13,6 +13,7 @@ import {
   rowAt,
   rowTerms,
   runsOf,
+  touching,
 } from './ledger.ts';
 import { endOf, isCompleted, isOpen, type Run } from './occurrence.ts';
 import { type Match, matchPing, type Ping } from './ping.ts';
@@ -184,7 +185,7 @@ function succeed(ledger: Ledger, ping: Ping, run: Run, row: Row, isNew: boolean)
     const state = endOf(ping.at, run.startedAt, rowTerms(ledger, row));
     complete(ledger, row, run, state, ping);
   }
-  if (!isNew || row.completions <= row.standsFor || !callsDuplicate(ledger, ping)) return;
+  if (!isNew || row.completions <= row.standsFor || !callsDuplicate(ledger, ping, row)) return;
   joinDuplicate(ledger, row, ping.arrival);
   // Whether a later one, completed early, ran just once is known only when its grace is over.
   for (const one of ledger.rows.values()) if (isCompleted(one.state)) judgeWanted(ledger, one, ping.arrival);
@@ -208,9 +209,12 @@ function complete(ledger: Ledger, row: Row, run: Run, state: 'on_time' | 'late' 
   if (wasOpen) anchorHeartbeat(ledger, ping.at);
 }
 
-function callsDuplicate(ledger: Ledger, ping: Ping): boolean {
+function callsDuplicate(ledger: Ledger, ping: Ping, row: Row): boolean {
   if (ledger.settings.duplicates !== 'alert' || isHeartbeat(ledger)) return false;
   if (ledger.pausedAt !== null || inPause(ledger, ping.at)) return false;
+  const { opensAt, graceEnd } = rowTerms(ledger, row);
+  // A host whose clock went back too ran it in both passes, and the second run may end after the stretch.
+  if (touching(ledger, opensAt, graceEnd).some(({ repeated }) => repeated)) return false;
   return !ledger.silences.some(({ kind, after, until }) => kind === 'blind' && after < ping.at && ping.at <= until);
 }
 

@@ -82,8 +82,16 @@ export type LedgerEvent = {
   readonly before: IncidentKind | null;
 };
 
-/** Database time (after, until] without a beat: blind over 30 s, a gap from 3 to 30 s. */
-export type Silence = { readonly kind: 'blind' | 'gap'; readonly after: Instant; readonly until: Instant };
+/**
+ * Database time (after, until] in which what was heard cannot be trusted (blind), or 3 to 30 s without a beat (gap).
+ * `repeated`: the clock went back, and a schedule may have run through it twice.
+ */
+export type Silence = {
+  readonly kind: 'blind' | 'gap';
+  readonly after: Instant;
+  readonly until: Instant;
+  readonly repeated?: boolean;
+};
 
 /** The last counted ping of a thread (rid or source) and its newest run. */
 type Thread = {

@@ -65,6 +65,14 @@ export type IncidentMessage = {
     readonly output: string | null;
     /** Reason of a schedule_error. */
     readonly detail: string | null;
+    /** The following are left out in what was promised before they were known. From then on a completion is worthless. */
+    readonly usefulUntil?: Instant | null;
+    /** Key of the next occurrence due after the event. */
+    readonly nextDue?: string | null;
+    /** It was told when `count` of the last `of` occurrences were in trouble of its kind; null: at once. */
+    readonly alertAfter?: { readonly count: number; readonly of: number } | null;
+    /** `backlog`: more than so many are owed. */
+    readonly maxCatchUp?: number | null;
   };
 };
 

@@ -11,6 +11,7 @@ import { save } from '../store/ledger-save.ts';
 import { enqueueForJobs } from '../store/outbox.ts';
 import { type DeferredPing, deferredPings, settleDeferred } from '../store/pings.ts';
 import { openScheduleError } from '../store/telling.ts';
+import { isOwnAt } from './ping-input.ts';
 import { outputTail, type Said, tell } from './telling.ts';
 import { type OpenJob, openJobs, outcomeOf, type ScheduleError, type VersionCache } from './working-set.ts';
 
@@ -33,7 +34,7 @@ export async function advanceJob(
   const [job] = await lockJobs(tx, [jobId], wait);
   if (!job) return 'gone';
   const deferred = job.deferred > 0 ? await deferredPings(tx, jobId, DEFERRED_AT_ONCE) : [];
-  const pings = deferred.map(pingOf);
+  const pings = deferred.map((stored) => pingOf(stored, tx.now));
   const { open, broken } = await openJobs(
     tx,
     [job],
@@ -56,14 +57,17 @@ export async function advanceJob(
   return reached && left === 0 ? 'reached' : 'behind';
 }
 
-function pingOf(stored: DeferredPing) {
+/** A ping as it is applied now; one that came while the clock was ahead arrives at this instant at the latest. */
+function pingOf(stored: DeferredPing, now: Instant) {
   const key = stored.occ === null ? null : parseKey(stored.occ);
+  const arrival = Math.min(stored.receivedAt, now);
+  const ownAt = stored.ownAt !== null && isOwnAt(stored.ownAt, arrival) ? stored.ownAt : null;
   return {
     kind: stored.kind,
     exitCode: stored.exitCode,
-    arrival: stored.receivedAt,
-    at: stored.at,
-    ownAt: stored.ownAt,
+    arrival,
+    at: ownAt ?? arrival,
+    ownAt,
     rid: stored.rid,
     thread: stored.thread,
     key: key?.ok ? key.value : null,
@@ -79,10 +83,7 @@ function applyDeferred(
   pings: readonly ReturnType<typeof pingOf>[],
   until: Instant,
 ) {
-  const applied: [
-    DeferredPing,
-    () => { matchedBy: string; scheduledFor: Instant | null; counted: boolean; runId: number | null },
-  ][] = [];
+  const applied: [DeferredPing, () => Parameters<typeof settleDeferred>[2]][] = [];
   const said = new Map<LedgerEvent, Said>();
   for (const [i, ping] of pings.entries()) {
     const stored = deferred[i];
@@ -93,7 +94,10 @@ function applyDeferred(
     const output = stored.tail ? outputTail(stored.tail) : null;
     for (const event of ledger.events.slice(before)) said.set(event, { exitCode: ping.exitCode, output });
     const matchedBy = match.rule === 'none' ? 'unmatched' : match.rule;
-    applied.push([stored, () => ({ matchedBy, scheduledFor, counted, runId: run?.id ?? null })]);
+    const { arrival: receivedAt, at, ownAt } = ping;
+    // A new run has its id only when it is saved.
+    const outcome = () => ({ receivedAt, at, ownAt, matchedBy, scheduledFor, counted, runId: run?.id ?? null });
+    applied.push([stored, outcome]);
   }
   if (deferred.length < job.deferred) return { reached: false, applied, said };
   return { reached: advance(ledger, until, MAX_STEPS), applied, said };

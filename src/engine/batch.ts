@@ -3,7 +3,8 @@ import { type Applied, applyPing } from '../core/apply.ts';
 import { groupBy } from '../core/group.ts';
 import type { LedgerEvent } from '../core/ledger.ts';
 import type { Instant } from '../core/time.ts';
-import type { Tx } from '../store/database.ts';
+import type { ClockInDoubt } from '../store/clock-doubt.ts';
+import type { DatabaseUnavailable, Tx } from '../store/database.ts';
 import { lockJobs } from '../store/ledger.ts';
 import { save } from '../store/ledger-save.ts';
 import { appendPings, type NewPing, noteDeferred, resolveTargets } from '../store/pings.ts';
@@ -73,6 +74,46 @@ export async function applyPings(
   return out.answers;
 }
 
+/**
+ * While the clock is in doubt: stores a batch of pings, to be applied in their turn when it is believed again. A job that
+ * would have to be made cannot be, so that ping is answered with the reason. Holes as above.
+ */
+export async function keepPings(
+  tx: Tx,
+  pings: readonly ArrivedPing[],
+  doubt: ClockInDoubt,
+): Promise<readonly (PingAnswer | DatabaseUnavailable | undefined)[]> {
+  const answers: (PingAnswer | DatabaseUnavailable | undefined)[] = [];
+  const targets = pings.map(({ incoming }) => incoming.target);
+  // Keys are as alive as they were when the clock was believed last.
+  const resolved = await resolveTargets(tx, targets, doubt.last);
+  const jobIds = resolved.flatMap(({ jobId }) => (jobId === null ? [] : [jobId]));
+  const locked = new Set((await lockJobs(tx, [...new Set(jobIds)], false)).map(({ id }) => id));
+  const out: Out = { answers: [], records: [], said: new Map() };
+  const deferred = new Map<number, number>();
+  for (const [index, { incoming, arrival }] of pings.entries()) {
+    const { jobId = null, projectId = null } = resolved[index] ?? {};
+    if (jobId === null) {
+      const isMissing = projectId !== null && 'slug' in incoming.target && incoming.target.create;
+      answers[index] = isMissing ? doubt : { outcome: 'not_found' };
+      continue;
+    }
+    if (!locked.has(jobId)) continue;
+    const one = { index, input: readPing(incoming, arrival, { isDoubted: true }), jobId, created: false };
+    if (!refuseFlawed(one, out)) {
+      defer(one, out);
+      deferred.set(jobId, (deferred.get(jobId) ?? 0) + 1);
+    }
+    answers[index] = out.answers[index];
+  }
+  await appendPings(
+    tx,
+    out.records.map(({ record }) => record),
+  );
+  for (const [jobId, count] of deferred) await noteDeferred(tx, jobId, { count, since: doubt.last });
+  return answers;
+}
+
 async function resolveOrCreate(tx: Tx, deps: BatchDeps, targets: readonly PingTarget[]) {
   const resolved = await resolveTargets(tx, targets);
   const made = new Map<string, number>();
@@ -105,7 +146,7 @@ async function applyToJobs(tx: Tx, deps: BatchDeps, byJob: ReadonlyMap<number, r
     // Its schedules make no sense just now: its pings are kept, and applied when they do again.
     const arrived = byJob.get(job.id) ?? [];
     for (const one of arrived) if (!refuseFlawed(one, out)) defer(one, out);
-    await noteDeferred(tx, job.id, arrived.length);
+    await noteDeferred(tx, job.id, { count: arrived.length, since: tx.now });
   }
   const outcomes = open.map((one) => outcomeOf(one, applyToJob(one, byJob.get(one.job.id) ?? [], out), tx.now));
   await save(tx, outcomes);

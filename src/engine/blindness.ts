@@ -1,8 +1,11 @@
 import { formatInstant, type Instant } from '../core/time.ts';
 import type { Logger } from '../log.ts';
-import { BLIND_MS, beat, type Hearing, noteSilence } from '../store/beats.ts';
+import { BLIND_MS, beat, type Hearing, lookAtClock, type SeenSilence } from '../store/beats.ts';
 import { operatorChannels } from '../store/channels.ts';
+import { beginNow, type TakenBack } from '../store/clock-back.ts';
+import { type ClockInDoubt, forgetDoubt, noteDoubt } from '../store/clock-doubt.ts';
 import type { Tx } from '../store/database.ts';
+import { noteClockEvent } from '../store/health.ts';
 import { enqueueNotice } from '../store/outbox.ts';
 
 export type Watch = {
@@ -11,40 +14,94 @@ export type Watch = {
   readonly through: Instant;
   /** Whether a beat is due; after a silence one is given all the same. */
   readonly isDue: boolean;
+  /** The instant of this replica's last commit, if the clock has run ahead of the monotonic one since. */
+  readonly jumpedFrom: Instant | null;
   readonly log: Logger;
 };
 
 /**
- * Sees a silence (database time without a beat of any replica) before anything is judged by it, and gives the beat that
- * lets the horizon move on. In the transaction of a batch: it shows that a ping would have been committed.
+ * Sees what is wrong with the clock, and silences (database time without a beat of any replica), before anything is judged
+ * by them, and gives the beat that lets the horizon move on. In the transaction of a batch: it shows that a ping would have
+ * been committed. While the clock is in doubt there is no beat; the answer says why.
  */
-export async function keepWatch(tx: Tx, { replica, through, isDue, log }: Watch): Promise<void> {
-  const silence = await noteSilence(tx);
-  if (silence) {
-    const { kind, after, until } = silence;
-    // A gap is what a restart leaves: its deadlines wait, and nobody needs to do anything.
-    const level = kind === 'blind' ? 'warn' : 'info';
-    log[level]({ kind, after: formatInstant(after), until: formatInstant(until) }, 'no beat of ingest was heard');
+export async function keepWatch(tx: Tx, watch: Watch): Promise<ClockInDoubt | null> {
+  const { news, wasDoubted } = await lookAtClock(tx, watch.jumpedFrom);
+  if (news?.type === 'doubt') {
+    if (!wasDoubted) await beginDoubt(tx, news.doubt, watch.log);
+    return news.doubt;
   }
-  if (silence?.kind === 'blind') {
-    const { after, until } = silence;
-    await tellOperators(tx, after, `Rollcall heard no pings from ${formatInstant(after)} to ${formatInstant(until)}.`);
-  }
-  if (isDue || silence) await beat(tx, replica, through);
+  if (wasDoubted) await endDoubt(tx, watch.log);
+  if (news?.type === 'silence') await tellSilence(tx, news.silence, watch.log);
+  if (news?.type === 'back') await tellBack(tx, news.back, watch.log);
+  if (watch.isDue || news) await beat(tx, watch.replica, watch.through);
+  return null;
 }
 
-/** How far the horizon lags, in milliseconds; when it is too far the operators are told. Infinity: nothing ever beat. */
-export async function watchHorizon(tx: Tx, { horizon, last }: Hearing): Promise<number> {
+/** How far the horizon lags, in milliseconds; when it is too far the operators are told. Infinity: nobody knows. */
+export async function watchHorizon(tx: Tx, { horizon, last, doubt }: Hearing): Promise<number> {
   const from = horizon ?? last;
-  if (from === null) return Number.POSITIVE_INFINITY;
+  if (from === null || doubt || from > tx.now) return Number.POSITIVE_INFINITY;
   const lagMs = tx.now - from;
   if (lagMs >= BLIND_MS) await tellOperators(tx, from, `Rollcall has heard no pings since ${formatInstant(from)}.`);
   return lagMs;
 }
 
+async function beginDoubt(tx: Tx, doubt: ClockInDoubt, log: Logger): Promise<void> {
+  await noteDoubt(tx, doubt);
+  log.error({ last: formatInstant(doubt.last) }, doubt.message);
+  const text = `Rollcall does not believe its clock: ${doubt.message}. Pings are kept meanwhile.`;
+  await enqueueForOperators(tx, `doubt:${doubt.last}:${tx.now}`, text);
+}
+
+/** The clock came back: what was made in the meantime lies in the future. */
+async function endDoubt(tx: Tx, log: Logger): Promise<void> {
+  await forgetDoubt(tx);
+  await beginNow(tx);
+  await noteClockEvent(tx, 'the clock is believed again');
+  log.warn(
+    { now: formatInstant(tx.now) },
+    'the clock of the database is believed again: pings that waited are applied',
+  );
+}
+
+async function tellSilence(tx: Tx, silence: SeenSilence, log: Logger): Promise<void> {
+  const { kind, cause } = silence;
+  const [after, until] = [formatInstant(silence.after), formatInstant(silence.until)];
+  const isSkipped = cause === 'skipped';
+  // A gap is what a restart leaves: its deadlines wait, and nobody needs to do anything.
+  const level = kind === 'blind' ? 'warn' : 'info';
+  log[level]({ kind, cause, after, until }, isSkipped ? 'the clock skipped time' : 'no beat of ingest was heard');
+  if (kind !== 'blind') return;
+  if (isSkipped) await noteClockEvent(tx, `the clock skipped ${lengthOf(silence.until - silence.after)}`);
+  const what = isSkipped
+    ? `The clock of Rollcall's database skipped from ${after} to ${until}.`
+    : `Rollcall heard no pings from ${after} to ${until}.`;
+  await tellOperators(tx, silence.after, what);
+}
+
+async function tellBack(tx: Tx, { from, to, lived }: TakenBack, log: Logger): Promise<void> {
+  const facts = { from: formatInstant(from), to: formatInstant(to) };
+  const repeated = lived.map(({ after, until }) => `${formatInstant(after)} to ${formatInstant(until)}`);
+  log.warn({ ...facts, repeated }, 'the clock went back');
+  await noteClockEvent(tx, `the clock went back by ${lengthOf(from - to)}`);
+  const what = `The clock of Rollcall's database went back from ${facts.from} to ${facts.to}.`;
+  const again = repeated.length === 0 ? '' : ` What comes again is not trusted: ${repeated.join(', ')}.`;
+  await enqueueForOperators(
+    tx,
+    `back:${from}:${to}`,
+    `${what}${again} What was made in a time that did not pass begins now.`,
+  );
+}
+
+const lengthOf = (ms: number): string => `${(ms / 1000).toFixed(0)} s`;
+
 /** Once per silence, whoever sees it first. */
 async function tellOperators(tx: Tx, since: Instant, what: string): Promise<void> {
   const text = `${what} Runs due then are judged only when it is known what was heard, and are unknown if nothing is.`;
-  const notice = { kind: 'operator', subject: `silence:${since}`, text, at: tx.now } as const;
+  await enqueueForOperators(tx, `silence:${since}`, text);
+}
+
+async function enqueueForOperators(tx: Tx, subject: string, text: string): Promise<void> {
+  const notice = { kind: 'operator', subject, text, at: tx.now } as const;
   await enqueueNotice(tx, notice, await operatorChannels(tx, null));
 }

@@ -4,8 +4,9 @@ import type { Logger } from '../log.ts';
 import { createOutageLog, type OutageLog } from '../log-outage.ts';
 import { readHearing } from '../store/beats.ts';
 import type { Database, Tx } from '../store/database.ts';
-import { setFact } from '../store/facts.ts';
+import { refreshFact } from '../store/facts.ts';
 import { EVALUATOR_TICK } from '../store/health.ts';
+import { endStalledSessions } from '../store/stalled.ts';
 import { dueJobs, failuresOf, pushBack } from '../store/telling.ts';
 import type { Vitals } from '../vitals.ts';
 import { type AdvanceDeps, advanceJob } from './advancing.ts';
@@ -21,6 +22,7 @@ export type EvaluatorDeps = AdvanceDeps & {
 const EVERY_MS = 250;
 const BATCH = 200;
 const AT_ONCE = 4;
+const STALLED_EVERY_MS = 2000;
 const BROKEN_RETRY_MS = 60_000;
 const MAX_RETRY_MS = 600_000;
 
@@ -33,6 +35,16 @@ export type Evaluator = {
 /** The loop that judges due jobs. Any number may run; each job belongs to one at a time, by the lock of its cursor. */
 export function createEvaluator(deps: EvaluatorDeps): Evaluator {
   const outage = createOutageLog(deps.log, 'the evaluator', deps.clock.monotonic);
+  let sessionsSeenAt = Number.NEGATIVE_INFINITY;
+
+  /** A stopped process must not hold a fleet. */
+  async function freeLocks(): Promise<void> {
+    if (deps.clock.monotonic() - sessionsSeenAt < STALLED_EVERY_MS) return;
+    sessionsSeenAt = deps.clock.monotonic();
+    const ended = await deps.database.transaction((tx) => endStalledSessions(tx));
+    if (ended > 0) deps.log.warn({ ended }, 'sessions of a process that seems to be stopped were ended');
+  }
+
   async function tick(): Promise<number> {
     const begun = deps.clock.monotonic();
     let judged = 0;
@@ -53,6 +65,7 @@ export function createEvaluator(deps: EvaluatorDeps): Evaluator {
     async run(signal) {
       while (!signal.aborted) {
         await outage.watch(tick, 'an evaluator tick failed');
+        await outage.watch(freeLocks, 'stalled sessions could not be looked for');
         await deps.clock.sleep(EVERY_MS, signal).catch(() => undefined);
       }
     },
@@ -61,11 +74,12 @@ export function createEvaluator(deps: EvaluatorDeps): Evaluator {
 
 /** How far may be judged, and who is due by then. */
 async function lookAround(tx: Tx) {
-  await setFact(tx, EVALUATOR_TICK, new Date(tx.now).toISOString());
   const hearing = await readHearing(tx);
   const lagMs = await watchHorizon(tx, hearing);
   const { horizon } = hearing;
-  return { lagMs, horizon: horizon ?? 0, due: horizon === null ? [] : await dueJobs(tx, horizon, BATCH) };
+  const due = horizon === null ? [] : await dueJobs(tx, horizon, BATCH);
+  await refreshFact(tx, EVALUATOR_TICK, new Date(tx.now).toISOString());
+  return { lagMs, horizon: horizon ?? 0, due };
 }
 
 async function inParallel<T>(jobIds: readonly number[], judgeOne: (jobId: number) => Promise<T>): Promise<T[]> {

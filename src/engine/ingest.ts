@@ -7,8 +7,9 @@ import { forgetReplicas } from '../store/beats.ts';
 import { type Database, DatabaseUnavailable, type Tx } from '../store/database.ts';
 import type { Vitals } from '../vitals.ts';
 import type { Zones } from '../zones.ts';
-import { applyPings } from './batch.ts';
+import { applyPings, keepPings } from './batch.ts';
 import { keepWatch } from './blindness.ts';
+import { createPulse, type Pulse } from './clock-pulse.ts';
 import type { VersionCache } from './working-set.ts';
 
 /** Where a ping wants to go. Keys arrive hashed (SHA-256, hex): nothing behind the door sees the key itself. */
@@ -87,6 +88,7 @@ export function createIngest(deps: IngestDeps): Ingest & { flush(): Promise<void
   let waiting: Waiting[] = [];
   let flushing: Promise<void> | null = null;
   let beatDue = false;
+  const pulse = createPulse();
 
   async function flushAll(): Promise<void> {
     while (waiting.length > 0 || beatDue) {
@@ -95,7 +97,7 @@ export function createIngest(deps: IngestDeps): Ingest & { flush(): Promise<void
       beatDue = false;
       const begun = deps.clock.monotonic();
       const { left, committed } = await commitBatch(
-        { ...deps, outage },
+        { ...deps, outage, pulse },
         { replica, batch, rest: waiting, beat: withBeat },
       );
       waiting = [...left, ...waiting];
@@ -146,11 +148,12 @@ type Batch = {
 /** `left`: their jobs are locked by somebody else, so they go in the next batch. `committed` null: nothing could be. */
 type Committed = { readonly left: Waiting[]; readonly committed: number | null };
 
-type CommitDeps = IngestDeps & { readonly outage: OutageLog };
+type CommitDeps = IngestDeps & { readonly outage: OutageLog; readonly pulse: Pulse };
 
 /** Commits a batch and answers it. */
 async function commitBatch(deps: CommitDeps, batch: Batch): Promise<Committed> {
-  let answers: Map<Waiting, PingAnswer>;
+  const begun = deps.clock.monotonic();
+  let answers: Answers;
   try {
     answers = await deps.database.transaction((tx) => applyBatch(tx, deps, batch), {
       deadlineMs: patience(deps, batch),
@@ -166,12 +169,17 @@ async function commitBatch(deps: CommitDeps, batch: Batch): Promise<Committed> {
     return { left: [], committed: null };
   }
   deps.outage.over();
-  for (const [one, answer] of answers) one.resolve(answer);
-  const left = batch.batch.filter((one) => !answers.has(one));
+  deps.pulse.keep(answers.now, begun);
+  const { given } = answers;
+  for (const [one, answer] of given) {
+    if (answer instanceof DatabaseUnavailable) one.reject(answer);
+    else one.resolve(answer);
+  }
+  const left = batch.batch.filter((one) => !given.has(one));
   const now = deps.clock.monotonic();
   const tooLong = left.filter(({ incoming }) => now - incoming.arrivedMs > MAX_WAIT_MS);
   for (const one of tooLong) one.reject(new DatabaseUnavailable('the job is locked by another transaction'));
-  return { left: left.filter((one) => !tooLong.includes(one)), committed: answers.size };
+  return { left: left.filter((one) => !tooLong.includes(one)), committed: given.size };
 }
 
 /** What waited behind a batch that hung must not wait as long again. */
@@ -189,20 +197,25 @@ async function commitOneByOne(deps: CommitDeps, { batch, ...common }: Batch): Pr
   return { left: results.flatMap(({ left }) => left), committed: committed > 0 ? committed : null };
 }
 
-async function applyBatch(tx: Tx, deps: IngestDeps, work: Batch): Promise<Map<Waiting, PingAnswer>> {
+/** `given`: what each ping is answered; one that could not be stored has the reason. `now`: the batch's instant. */
+type Answers = { readonly now: Instant; readonly given: ReadonlyMap<Waiting, PingAnswer | DatabaseUnavailable> };
+
+async function applyBatch(tx: Tx, deps: CommitDeps, work: Batch): Promise<Answers> {
   // The database told its time just before: a ping's instant is that, less the time it has waited since.
   const asked = deps.clock.monotonic();
   const instantOf = (ms: number): Instant => tx.now - Math.max(0, Math.round(asked - ms));
   const { replica, batch, rest } = work;
   // Pings that wait behind this batch, or that it may have to leave, are not flushed yet.
   const unflushed = Math.min(...[...rest, ...batch].map(({ incoming }) => instantOf(incoming.arrivedMs) - 1));
-  await keepWatch(tx, { replica, through: Math.min(tx.now, unflushed), isDue: work.beat, log: deps.log });
+  const through = Math.min(tx.now, unflushed);
+  const jumpedFrom = deps.pulse.jumpedFrom(tx.now, asked);
+  const doubt = await keepWatch(tx, { replica, through, isDue: work.beat, jumpedFrom, log: deps.log });
   const arrived = batch.map(({ incoming }) => ({ incoming, arrival: instantOf(incoming.arrivedMs) }));
-  const answers = await applyPings(tx, deps, arrived);
-  const answered = new Map<Waiting, PingAnswer>();
+  const answers = doubt ? await keepPings(tx, arrived, doubt) : await applyPings(tx, deps, arrived);
+  const given = new Map<Waiting, PingAnswer | DatabaseUnavailable>();
   for (const [i, one] of batch.entries()) {
     const answer = answers[i];
-    if (answer) answered.set(one, answer);
+    if (answer) given.set(one, answer);
   }
-  return answered;
+  return { now: tx.now, given };
 }

@@ -18,9 +18,14 @@ export type PingInput = {
 };
 
 /** Reads `occ`, `at` and `dur`; what cannot be used is noted, never refused, but for an unreadable key. */
-export function readPing(incoming: IncomingPing, arrival: Instant): PingInput {
+export function readPing(
+  incoming: IncomingPing,
+  arrival: Instant,
+  // Nobody knows when it arrived: whether its own instant can be is asked when it is applied.
+  { isDoubted = false }: { readonly isDoubted?: boolean } = {},
+): PingInput {
   const notes: string[] = [];
-  const ownAt = readOwnAt(incoming.at, arrival, notes);
+  const ownAt = readOwnAt(incoming.at, isDoubted ? null : arrival, notes);
   const durationMs = readDuration(incoming.dur, notes);
   const key = incoming.occ === null || incoming.flaw ? null : parseKey(incoming.occ);
   const flaw = incoming.flaw?.message ?? (key && !key.ok ? key.reason : null);
@@ -57,16 +62,19 @@ function fingerprintOf(incoming: IncomingPing, ownAt: Instant | null): string {
   return hash([kind, exitCode, occ, ownAt, ...text]);
 }
 
-function readOwnAt(text: string | null, arrival: Instant, notes: string[]): Instant | null {
+function readOwnAt(text: string | null, arrival: Instant | null, notes: string[]): Instant | null {
   if (text === null) return null;
   const at = parseOwnAt(text);
   if (at === null)
     notes.push(`at=${text.slice(0, 60)} ignored: not RFC 3339 with offset, Unix seconds or milliseconds`);
-  else if (at > arrival || at <= arrival - OWN_AT_MS)
+  else if (arrival !== null && !isOwnAt(at, arrival))
     notes.push(`at=${text} ignored: not within 30 days before arrival`);
   else return at;
   return null;
 }
+
+/** Whether a ping that arrived then may say that it is of this instant. */
+export const isOwnAt = (at: Instant, arrival: Instant): boolean => at <= arrival && at > arrival - OWN_AT_MS;
 
 function parseOwnAt(text: string): Instant | null {
   if (/^\d{13}$/.test(text)) return Number(text);

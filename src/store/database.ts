@@ -72,7 +72,7 @@ export function connect(url: string, options: ConnectOptions = {}): Database {
   return {
     transaction: (work, { statementTimeoutMs = 10_000, deadlineMs = 15_000 } = {}) =>
       withDeadline(deadlineMs, async (signal) => {
-        const scope = await begin(pool, statementTimeoutMs, signal);
+        const scope = await begin(pool, { statementTimeoutMs, deadlineMs }, signal);
         const now = clock === 'database' ? scope.now : clock();
         return runWork(scope, work, now).finally(() => pool.giveBack(scope.connection));
       }),
@@ -97,7 +97,11 @@ async function withDeadline<T>(ms: number, run: (signal: AbortSignal) => Promise
  * Begins a transaction. An idle connection may have been closed unnoticed by the other side (EVL-018): as nothing has
  * been done yet, another one is taken silently, until a new connection fails as well.
  */
-async function begin(pool: Pool, statementTimeoutMs: number, signal: AbortSignal): Promise<Scope & { now: Instant }> {
+async function begin(
+  pool: Pool,
+  limits: Required<TransactionOptions>,
+  signal: AbortSignal,
+): Promise<Scope & { now: Instant }> {
   for (let failures = 0; ; ) {
     const connection = await pool.borrow(signal).catch((error: unknown) => {
       throw unavailable(error);
@@ -105,7 +109,7 @@ async function begin(pool: Pool, statementTimeoutMs: number, signal: AbortSignal
     const isFresh = connection.isFresh;
     const scope = new Scope(connection, signal);
     try {
-      return Object.assign(scope, { now: await openTransaction(scope, statementTimeoutMs) });
+      return Object.assign(scope, { now: await openTransaction(scope, limits) });
     } catch (error) {
       connection.destroy(unavailable(error));
       pool.giveBack(connection);
@@ -116,13 +120,24 @@ async function begin(pool: Pool, statementTimeoutMs: number, signal: AbortSignal
   }
 }
 
-/** One round trip: begins, makes every setting local (behind a pooler the session is not ours), reads the clock. */
-async function openTransaction(scope: Scope, statementTimeoutMs: number): Promise<Instant> {
+/**
+ * One round trip: begins, makes every setting local (behind a pooler the session is not ours), reads the clock.
+ *
+ * A process that is stopped between asking for the types of a statement's parameters and giving them is neither idle nor
+ * in a statement that the server would cancel: its locks would stay. From PostgreSQL 17 on, the server ends what its client
+ * gave up.
+ */
+async function openTransaction(
+  scope: Scope,
+  { statementTimeoutMs, deadlineMs }: Required<TransactionOptions>,
+): Promise<Instant> {
   const results = (await scope.run(
     `begin isolation level read committed read write;
      set local TimeZone = 'UTC'; set local DateStyle = 'ISO';
      set local statement_timeout = ${Math.max(0, Math.round(statementTimeoutMs))};
      set local idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS};
+     select case when current_setting('server_version_num')::int >= 170000
+       then set_config('transaction_timeout', '${Math.max(1, Math.round(deadlineMs))}', true) end;
      select floor(extract(epoch from clock_timestamp()) * 1000)::bigint as now`,
   )) as unknown as { now?: Instant }[][];
   const now = results.at(-1)?.[0]?.now;

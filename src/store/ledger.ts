@@ -351,7 +351,7 @@ async function pausesWithoutRows(tx: Tx, jobIds: readonly number[]) {
 
 async function readSilences(tx: Tx): Promise<Silence[]> {
   return tx.sql<Silence[]>`
-    select kind, after, until from blind_windows where until > ${tx.now - SILENCE_MEMORY_MS}::timestamptz order by after`;
+    select kind, after, until, cause = 'repeated' as repeated from blind_windows where until > ${tx.now - SILENCE_MEMORY_MS}::timestamptz order by after`;
 }
 
 /** Unended runs that may be in progress, and of each thread the newest run and the one of its last counted ping. */

@@ -60,7 +60,7 @@ export async function appendPings(tx: Tx, pings: readonly NewPing[]): Promise<vo
     order by ord`;
 }
 
-/** A ping that was stored while its job was far behind, or could not be expanded. */
+/** A ping that was stored while its job was far behind or could not be expanded, or the clock was in doubt. */
 export type DeferredPing = Pick<
   NewPing,
   'kind' | 'exitCode' | 'rid' | 'thread' | 'fingerprint' | 'receivedAt' | 'at' | 'ownAt' | 'occ' | 'durationMs'
@@ -75,15 +75,21 @@ export async function deferredPings(tx: Tx, jobId: number, limit: number): Promi
     from pings where job_id = ${jobId} and matched_by = 'deferred' order by id limit ${limit}`;
 }
 
-/** How a deferred ping was applied in the end. */
+/**
+ * How a deferred ping was applied in the end. One that came while the clock was ahead gets the instants it was applied
+ * with; what the clock said is noted.
+ */
 export async function settleDeferred(
   tx: Tx,
   id: number,
-  applied: Pick<NewPing, 'scheduledFor' | 'matchedBy' | 'counted' | 'runId'>,
+  applied: Pick<NewPing, 'receivedAt' | 'at' | 'ownAt' | 'scheduledFor' | 'matchedBy' | 'counted' | 'runId'>,
 ): Promise<void> {
   await tx.sql`
     update pings set scheduled_for = ${applied.scheduledFor}, matched_by = ${applied.matchedBy},
-      counted = ${applied.counted}, run_id = ${applied.runId}
+      counted = ${applied.counted}, run_id = ${applied.runId}, received_at = ${applied.receivedAt}, at = ${applied.at},
+      own_at = ${applied.ownAt}, notes = case when received_at > ${applied.receivedAt}
+        then notes || jsonb_build_array('arrived while the clock said ' || to_char(received_at, 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))
+        else notes end
     where id = ${id}`;
 }
 
@@ -92,8 +98,8 @@ export type Target = { readonly uuid: string } | { readonly pingKeyHash: string;
 
 export type Resolved = { readonly jobId: number | null; readonly projectId: number | null };
 
-/** Resolves uuids and (ping key, slug) pairs, in their order. `projectId` says whether the ping key is good. */
-export async function resolveTargets(tx: Tx, targets: readonly Target[]): Promise<Resolved[]> {
+/** Resolves uuids and (ping key, slug) pairs, in their order. `projectId` says whether the ping key is good, as of `at`. */
+export async function resolveTargets(tx: Tx, targets: readonly Target[], at: Instant = tx.now): Promise<Resolved[]> {
   if (targets.length === 0) return [];
   const rows = targets.map((target, ord) => ({
     ord,
@@ -105,14 +111,18 @@ export async function resolveTargets(tx: Tx, targets: readonly Target[]): Promis
     select coalesce(u.id, s.id) as "jobId", coalesce(u.project_id, k.project_id) as "projectId"
     from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) t(ord int, uuid uuid, hash text, slug text)
     left join jobs u on u.uuid = t.uuid
-    left join keys k on k.hash = t.hash and k.kind = 'ping' and (k.expires_at is null or k.expires_at > ${tx.now}::timestamptz)
+    left join keys k on k.hash = t.hash and k.kind = 'ping' and (k.expires_at is null or k.expires_at > ${at}::timestamptz)
     left join jobs s on s.project_id = k.project_id and s.slug = t.slug
     order by t.ord`;
 }
 
-/** Pings were stored that the evaluator has to apply: the job is due at once. */
-export async function noteDeferred(tx: Tx, jobId: number, count: number): Promise<void> {
+/** Pings were stored that the evaluator has to apply: the job is due since then. */
+export async function noteDeferred(
+  tx: Tx,
+  jobId: number,
+  { count, since }: { readonly count: number; readonly since: Instant },
+): Promise<void> {
   await tx.sql`
-    update cursors set deferred = deferred + ${count}, next_check_at = least(next_check_at, ${tx.now}::timestamptz)
+    update cursors set deferred = deferred + ${count}, next_check_at = least(next_check_at, ${since}::timestamptz)
     where job_id = ${jobId}`;
 }

@@ -139,12 +139,25 @@ function notes({ clockOffsetMs }: VitalSigns, shared: Shared, tzVersion: string)
   const { lastBlind, deadChannels, outboxWaiting } = shared.value;
   const blind = lastBlind && `${formatInstant(lastBlind.after)} to ${formatInstant(lastBlind.until)}`;
   checks.push(
-    { name: 'blind_windows', ok: lastBlind === null, detail: blind ? `last: ${blind}` : 'none in the last 24 h' },
+    databaseClockCheck(shared.value),
+    {
+      name: 'blind_windows',
+      ok: lastBlind === null,
+      detail: blind ? `last: ${blind} (${lastBlind.cause})` : 'none in the last 24 h',
+    },
     { name: 'channels', ok: deadChannels === 0, detail: deadChannels === 0 ? 'none dead' : `${deadChannels} dead` },
     { name: 'outbox', ok: true, detail: `${outboxWaiting} waiting` },
     tzCheck(tzVersion, shared.value.now),
   );
   return checks;
+}
+
+/** The one clock by which everything is judged: in doubt (then the horizon is red), or what it did in the last 24 h. */
+function databaseClockCheck({ clockDoubt, clockEvent }: SharedHealth): Check {
+  const name = 'database_clock';
+  if (clockDoubt !== null) return { name, ok: false, detail: clockDoubt };
+  if (clockEvent === null) return { name, ok: true, detail: 'no jump in the last 24 h' };
+  return { name, ok: false, detail: `${formatInstant(clockEvent.at)}: ${clockEvent.what}` };
 }
 
 /** The first release of a year is out by spring; laws change faster than containers. */

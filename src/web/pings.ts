@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Context, Handler } from 'hono';
 import type { IncomingPing, Ingest, PingAnswer } from '../engine/ingest.ts';
+import { ClockInDoubt } from '../store/clock-doubt.ts';
 import { DatabaseUnavailable } from '../store/database.ts';
 import type { ClientAddress } from './client-address.ts';
 import {
@@ -163,6 +164,9 @@ function closing(answer: Answer): Answer {
 
 function failed(error: unknown, { log }: PingDeps): Answer {
   const headers = { 'Retry-After': String(RETRY_AFTER_SECONDS) };
+  if (error instanceof ClockInDoubt) {
+    return { status: 503, text: `no job can be made now: ${error.message}`, outcome: 'unavailable', headers };
+  }
   if (error instanceof DatabaseUnavailable) {
     const text = 'the database is not available: this ping may not have been stored, please send it again';
     return { status: 503, text, outcome: 'unavailable', headers };

@@ -20,12 +20,16 @@ beforeAll(async () => {
 afterAll(() => void receiver.close());
 
 /** Runs the watchdog for so many rounds of 10 s; before each one, `happens` may tick. */
-async function rounds(count: number, happens: (round: number, tick: () => void) => void, target = url) {
+async function rounds(
+  count: number,
+  happens: (round: number, tick: (horizonLagMs?: number) => void) => void,
+  target = url,
+) {
   let time = 0;
   const end = new AbortController();
   const warnings: string[] = [];
   const vitals = createVitals(() => time);
-  const tick = () => vitals.tick({ horizonLagMs: 500, ms: 1 });
+  const tick = (horizonLagMs = 500) => vitals.tick({ horizonLagMs, ms: 1 });
   let round = 0;
   happens(round, tick);
   const clock = {
@@ -52,4 +56,10 @@ test('a watchdog that refuses or is away is only logged', async () => {
   status = 500;
   expect(await rounds(1, (_, tick) => tick())).toEqual({ told: 1, warnings: ['it answered 500'] });
   expect((await rounds(1, (_, tick) => tick(), 'http://127.0.0.1:1/')).warnings).toHaveLength(1);
+});
+
+test('it is not told of ticks that can judge nothing: nobody is heard, or the clock is not believed', async () => {
+  status = 200;
+  expect((await rounds(4, (round, tick) => tick(round < 2 ? 29_999 : 30_000))).told).toBe(2);
+  expect((await rounds(2, (_, tick) => tick(Number.POSITIVE_INFINITY))).told).toBe(0);
 });

@@ -87,31 +87,3 @@ describe('while ingest is silent', () => {
     expect(windows.map((window) => window['kind'])).toEqual(['blind']);
   });
 });
-
-describe('a clock that jumps', () => {
-  test('to 2098 judges nothing, and pings are asked to come again (EVL-004)', async () => {
-    await api.at('2026-03-02T14:00:00Z');
-    await api.call('PUT', '/jobs/jumped', { ...hourly, schedules: [{ every: '10s' }], grace: '5s' });
-    const rows = () =>
-      sql(`select count(*) as n from occurrences where job_id = (select id from jobs where slug = 'jumped')`);
-    const before = await rows();
-    api.clock.set('2098-01-01T00:00:00Z');
-    await expect(api.ping('jumped', 'success')).rejects.toThrow('more than 400 days after the last sign of life');
-    await api.tick();
-    expect(await rows()).toEqual(before);
-  });
-
-  test('ahead and back leaves no window behind: what is silent afterwards is told', async () => {
-    await api.at('2026-03-02T15:00:00Z');
-    await api.call('PUT', '/jobs/back', { ...hourly, schedules: [{ every: '10s' }], grace: '5s' });
-    api.clock.set('2026-03-02T15:20:00Z');
-    await api.ping('back', 'log');
-    await api.tick();
-    api.clock.set('2026-03-02T15:00:20Z');
-    await api.ping('back', 'log');
-    expect(await sql(`select after from blind_windows where until > '2026-03-02T15:00:00Z'`)).toEqual([]);
-    await api.at('2026-03-02T15:01:00Z');
-    await api.tick();
-    expect(await openKinds('back')).toEqual(['missing']);
-  });
-});

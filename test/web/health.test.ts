@@ -14,6 +14,8 @@ const SHARED: SharedHealth = {
   deadChannels: 0,
   outboxWaiting: 0,
   lastBlind: null,
+  clockDoubt: null,
+  clockEvent: null,
 };
 
 /** A process with these roles, whose time moves by hand. */
@@ -88,7 +90,7 @@ test('a horizon that lags 30 s turns it red', async () => {
 });
 
 test('dead channels, blind windows and a wrong clock are told and turn nothing red', async () => {
-  const lastBlind = { after: NOW - 60_000, until: NOW - 1000 };
+  const lastBlind = { after: NOW - 60_000, until: NOW - 1000, cause: 'silent' } as const;
   const { vitals, look } = installation(ALL, async () => ({ ...SHARED, deadChannels: 2, lastBlind }));
   isWell(vitals);
   vitals.clockOffset(-90_000);
@@ -96,6 +98,22 @@ test('dead channels, blind windows and a wrong clock are told and turn nothing r
   const { code, body, failing } = await look();
   expect([code, failing]).toEqual([200, ['clock', 'blind_windows', 'channels']]);
   expect(body.checks.map(({ detail }) => detail).join('\n')).toMatch(/90.0 s behind[\s\S]*01:59:00Z to[\s\S]*2 dead/);
+});
+
+test('a clock in doubt, and what it did in the last day, are told; the horizon alone turns it red', async () => {
+  const clockEvent = { at: NOW - 60_000, what: 'the clock went back by 3600 s' };
+  const jumped = installation(ALL, async () => ({ ...SHARED, clockEvent }));
+  isWell(jumped.vitals);
+  await jumped.look();
+  const seen = await jumped.look();
+  expect([seen.code, seen.failing]).toEqual([200, ['database_clock']]);
+  expect(JSON.stringify(seen.body)).toContain('2026-03-01T01:59:00Z: the clock went back by 3600 s');
+
+  const doubted = installation(ALL, async () => ({ ...SHARED, clockDoubt: 'the clock says 2098' }));
+  doubted.vitals.beat({ pings: 0, ms: 2 });
+  doubted.vitals.tick({ horizonLagMs: Number.POSITIVE_INFINITY, ms: 5 });
+  await doubted.look();
+  expect(await doubted.look()).toMatchObject({ code: 503, failing: ['horizon', 'database_clock'] });
 });
 
 test('tz data of an earlier year is told from May on', async () => {

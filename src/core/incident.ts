@@ -61,7 +61,7 @@ export function settleBacklog(ledger: Ledger, at: Instant): void {
   const incident = open(ledger, 'backlog', at);
   for (const row of ledger.rows.values()) if (countsForBacklog(ledger, row)) list(ledger, incident, row);
   // The store lists those that are not loaded, and counts them.
-  ledger.backlogs.push(incident);
+  ledger.backlogs.push({ incident, since: ledger.decidedUntil });
   incident.occurrenceCount = ledger.backlog;
   tell(ledger, incident, null, at, null);
 }

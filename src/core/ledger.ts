@@ -151,8 +151,8 @@ export type Ledger = {
   readonly changedIncidents: Set<Incident>;
   /** Rows that have come to count for the backlog since it was last looked at. */
   readonly backlogged: Set<Row>;
-  /** Backlogs that opened: what counts and is not loaded is in them too. */
-  readonly backlogs: Incident[];
+  /** Backlogs that opened: what counted after `since` and is not loaded is in them too. */
+  readonly backlogs: { readonly incident: Incident; readonly since: Instant | null }[];
   readonly members: { readonly incident: Incident; readonly scheduledFor: Instant; readonly moved: boolean }[];
   readonly events: LedgerEvent[];
   readonly unknown: { readonly scheduledFor: Instant; readonly at: Instant; readonly window: Silence }[];

@@ -107,16 +107,20 @@ export async function saveBacklogs(tx: Tx, outcomes: readonly Outcome[]): Promis
       const own = listed
         .filter((member) => member.incident === incident)
         .map(({ scheduledFor }) => ({ at: iso(scheduledFor) }));
-      const isNew = ledger.backlogs.includes(incident);
-      const since = iso(ledger.decidedUntil ?? 0);
+      const opened = ledger.backlogs.find((one) => one.incident === incident);
+      const since = iso(opened?.since ?? 0);
+      // What is loaded has said by itself whether it counted; what is not has not changed.
+      const loaded = opened ? [...ledger.rows.keys()].map((at) => ({ at: iso(at) })) : [];
       const added = await tx.sql`
         insert into incident_occurrences (incident_id, scheduled_for)
         select ${incident.id}::bigint, at from jsonb_to_recordset(${JSON.stringify(own)}::jsonb) l(at timestamptz)
         union
-        select ${incident.id}::bigint, scheduled_for from occurrences
-        where ${isNew}::boolean and job_id = ${jobId} and wanted and scheduled_for > ${since}::timestamptz
+        select ${incident.id}::bigint, scheduled_for from occurrences o
+        where ${opened !== undefined}::boolean and job_id = ${jobId} and wanted and scheduled_for > ${since}::timestamptz
+          and not exists (
+            select from jsonb_to_recordset(${JSON.stringify(loaded)}::jsonb) k(at timestamptz) where k.at = o.scheduled_for)
         on conflict do nothing`;
-      incident.occurrenceCount = isNew ? added.count : incident.occurrenceCount + added.count;
+      incident.occurrenceCount = opened ? added.count : incident.occurrenceCount + added.count;
       await tx.sql`update incidents set occurrence_count = ${incident.occurrenceCount} where id = ${incident.id}`;
     }
   }

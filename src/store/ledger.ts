@@ -158,7 +158,7 @@ export async function load(tx: Tx, wishes: readonly Wish[]): Promise<Loaded> {
       wishedRows(tx, wishes),
       owedRows(tx, wishes),
       recentRows(tx, wishes),
-      verdictRows(tx, jobIds),
+      verdictRows(tx, wishes),
       readThreads(tx, wishes),
       readOwnRuns(tx, wishes),
       readClaims(tx, wishes),
@@ -288,13 +288,26 @@ async function wishedRows(tx: Tx, wishes: readonly Wish[]): Promise<StoredRow[]>
   return (await Promise.all(parts.filter((part) => part !== false))).flat();
 }
 
-async function verdictRows(tx: Tx, jobIds: readonly number[]): Promise<StoredRow[]> {
+/** The newest ones; where many may be skipped at once, also the newest that no decision and no window is about. */
+async function verdictRows(tx: Tx, wishes: readonly Wish[]): Promise<StoredRow[]> {
+  const jobs = wishes.map(({ jobId: job, undecided, all, named }) => ({
+    job,
+    deep: undecided !== null || all || named.length > 1,
+  }));
   return tx.sql<StoredRow[]>`
-    select ${rowColumns(tx)} from unnest(${jobIds as number[]}::bigint[]) j(id)
+    select ${rowColumns(tx)} from jsonb_to_recordset(${JSON.stringify(jobs)}::jsonb) j(job bigint, deep boolean)
     cross join lateral (
-      select * from occurrences v where v.job_id = j.id
+      (select * from occurrences v where v.job_id = j.job
         and v.state in ('on_time', 'late', 'expired', 'failed', 'missed', 'coalesced')
-      order by v.scheduled_for desc limit 2) o`;
+      order by v.scheduled_for desc limit 2)
+      union
+      (select * from occurrences u where j.deep and u.job_id = j.job
+        and u.state in ('on_time', 'late', 'expired', 'failed', 'missed', 'coalesced') and not u.wanted
+      order by u.scheduled_for desc limit 1)
+      union
+      (select * from occurrences n where j.deep and n.job_id = j.job
+        and n.state in ('on_time', 'late', 'expired', 'failed', 'coalesced') and not n.wanted
+      order by n.scheduled_for desc limit 1)) o`;
 }
 
 async function recentRows(tx: Tx, wishes: readonly Wish[]): Promise<StoredRow[]> {

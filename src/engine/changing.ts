@@ -7,7 +7,7 @@ import { type LockedJob, lockJobs } from '../store/ledger.ts';
 import { save } from '../store/ledger-save.ts';
 import { advanceJob, MAX_STEPS } from './advancing.ts';
 import { tell } from './telling.ts';
-import { type Ahead, type OpenJob, openJobs, outcomeOf, type VersionCache } from './working-set.ts';
+import { type Ahead, type OpenJob, openJobs, outcomeOf, ScheduleError, type VersionCache } from './working-set.ts';
 
 export type ChangingDeps = {
   readonly database: Database;
@@ -28,6 +28,16 @@ export const byName =
 /** Every open and every wanted occurrence: what an edit, a pause or a person's word on one may touch. */
 export const whole = (find: Target['find'], named: readonly Instant[] = []): Target => ({ find, named, all: true });
 
+/** A job whose stored schedules make no sense: it can be defined anew or deleted, and nothing else. */
+export class BrokenJob extends ScheduleError {
+  readonly slug: string;
+
+  constructor(slug: string, { message }: ScheduleError) {
+    super(message);
+    this.slug = slug;
+  }
+}
+
 /** How often a change lets a job that is far behind come forward, 1,000 checks at a time, before it gives up. */
 const MAX_ROUNDS = 200;
 
@@ -37,7 +47,7 @@ const LONG = { deadlineMs: 60_000 };
 /**
  * Takes the lock of the job's cursor, advances the job to now, lets `apply` change it, saves and tells: what `apply` made
  * has its real ids when this resolves. A job that is far behind comes forward in transactions of its own first. null: no
- * such job. Throws DatabaseUnavailable.
+ * such job. Throws DatabaseUnavailable, or BrokenJob.
  */
 export async function change<T>(
   deps: ChangingDeps,
@@ -62,6 +72,9 @@ async function changeLocked<T>(
   { job, target }: { readonly job: LockedJob; readonly target: Target },
   apply: (tx: Tx, open: OpenJob) => Promise<T>,
 ): Promise<{ done: true; value: T } | { done: false }> {
+  // First of all: the pings of such a job wait, however often it is brought forward.
+  const compiled = (await deps.versions.read(tx, [job])).get(job.id);
+  if (compiled instanceof ScheduleError) throw new BrokenJob(job.slug, compiled);
   // While ingest is silent nobody knows what was heard: the job is not judged by that stretch.
   await noteSilence(tx);
   if (job.deferred > 0) {

@@ -6,8 +6,8 @@ import type { Instant } from '../core/time.ts';
 import type { Tx } from '../store/database.ts';
 import type { StoredJob } from '../store/jobs.ts';
 import { type OwedCandidate, owedCandidates, readLastHandOut } from '../store/owed.ts';
+import { readKeyZones, type ZoneSource } from '../store/version-zones.ts';
 import { owedAmong, usefulSince } from './owing.ts';
-import { type ZoneSource, zoneNamed } from './reading.ts';
 
 /** One entry of the owed list. `usefulUntil` null: unbounded; `runAfter` null: unconfirmed, a person says run first. */
 export type OwedReading = {
@@ -36,10 +36,11 @@ export async function readOwed(
   // One more than is shown: it says whether there is a next page.
   const found = await owedAfter(tx, job, from?.after ?? Number.NEGATIVE_INFINITY, limit + 1);
   const runAfter = spread(tx.now, await readLastHandOut(tx, job.id), definition);
+  const zoneOf = await readKeyZones(tx, zones, found);
   let waiting = from?.waiting ?? 0;
-  const owed = found.slice(0, limit).map(({ zone, ...entry }) => ({
+  const owed = found.slice(0, limit).map(({ zone, tzVersion, ...entry }) => ({
     ...entry,
-    key: formatKey(entry.scheduledFor, zoneNamed(zones, zone)),
+    key: formatKey(entry.scheduledFor, zoneOf({ zone, tzVersion })),
     usefulUntil: definition.usefulFor === null ? null : entry.scheduledFor + definition.usefulFor * 1000,
     runAfter: entry.unconfirmed ? null : runAfter(waiting++),
   }));

@@ -1,17 +1,16 @@
 import { heartbeatPeriod } from '../core/definition.ts';
 import { formatKey } from '../core/key.ts';
 import { isOpen, type State } from '../core/occurrence.ts';
-import type { Instant, Result } from '../core/time.ts';
-import { UTC_TABLE, type Zone, zoneOf } from '../core/zone.ts';
+import type { Instant } from '../core/time.ts';
 import type { Tx } from '../store/database.ts';
 import { readPauses, readVersions, type StoredJob } from '../store/jobs.ts';
 import { type OccurrenceWindow, pageOfOccurrences, recordedAmong, type StoredOccurrence } from '../store/reading.ts';
-import { versionsOfRows } from '../store/zone-tables.ts';
+import { readKeyZones, type ZoneSource } from '../store/version-zones.ts';
+import type { TableName } from '../store/zone-tables.ts';
 import { owedAmong } from './owing.ts';
 import { type ClockLedger, type ClockOccurrence, clockLedger, clockOccurrences } from './reading-clock.ts';
-import { createVersionZones, type ZoneSource } from './version-zones.ts';
 
-export type { ZoneSource } from './version-zones.ts';
+export type { ZoneSource } from '../store/version-zones.ts';
 
 /** One occurrence as the API shows it, whether it has a row or only the clock knows it. */
 export type OccurrenceReading = {
@@ -38,36 +37,8 @@ export type ReadableJob = { readonly stored: StoredJob; readonly clock: ClockLed
 export async function readableJob(tx: Tx, stored: StoredJob, zones: ZoneSource): Promise<ReadableJob> {
   const versions = await readVersions(tx, stored.id);
   const pauses = stored.nextUnrecorded === null ? [] : await readPauses(tx, stored.id, stored.nextUnrecorded);
-  const zoneOf = await createVersionZones(zones).read(tx, versions);
-  return { stored, clock: clockLedger(stored.nextUnrecorded, versions, pauses, (version) => orUtc(zoneOf(version))) };
-}
-
-/** The zone of this name, as this process has it. */
-export function zoneNamed(zones: ZoneSource, name: string): Zone {
-  return orUtc(zones.get(name));
-}
-
-/** A zone that is nowhere to be found must not keep a ledger from being read: then UTC. */
-const orUtc = (zone: Result<Zone>): Zone => (zone.ok ? zone.value : zoneOf(UTC_TABLE));
-
-/**
- * The zones that keys of these rows are written in: those of their versions, so that new tz data never respell what was.
- * The versions are looked up only where two of them are read by different tables of one zone.
- */
-async function keyZones(
-  tx: Tx,
-  { stored, clock: { versions } }: ReadableJob,
-  instants: readonly Instant[],
-  zones: ZoneSource,
-): Promise<(at: Instant, name: string) => Zone> {
-  const count = (values: readonly unknown[]): number => new Set(values).size;
-  const isOneEach = count(versions.map(({ zone }) => zone)) === count(versions.map(({ zone }) => zone.name));
-  const numbers = isOneEach ? null : await versionsOfRows(tx, stored.id, instants);
-  return (at, name) => {
-    const number = numbers?.get(at);
-    const own = versions.find((version) => version.zone.name === name && (number ?? version.number) === version.number);
-    return own?.zone ?? zoneNamed(zones, name);
-  };
+  const zoneOf = await readKeyZones(tx, zones, versions);
+  return { stored, clock: clockLedger(stored.nextUnrecorded, versions, pauses, zoneOf) };
 }
 
 /**
@@ -126,27 +97,33 @@ function take<T>(source: Iterator<T>, count: number): T[] {
 /** Rows as readings; what is wanted is owed unless somebody is at work on it (docs/ledger.md, rule 41). */
 export async function withOwed(
   tx: Tx,
-  job: ReadableJob,
+  { stored }: Pick<ReadableJob, 'stored'>,
   rows: readonly StoredOccurrence[],
   zones: ZoneSource,
 ): Promise<readonly OccurrenceReading[]> {
   const wanted = rows.filter((row) => row.wanted).map(({ scheduledFor }) => scheduledFor);
-  const { stored } = job;
   const owed = await owedAmong(tx, stored, wanted);
-  const covering = rows.flatMap(({ coveredBy }) => (coveredBy === null ? [] : [coveredBy]));
-  const zoneAt = await keyZones(tx, job, [...rows.map(({ scheduledFor }) => scheduledFor), ...covering], zones);
+  const zoneOf = await readKeyZones(tx, zones, [...rows, ...rows.map(coveringVersion)]);
   // Begun early and due since the pause began: skipped, though only the next input writes it down (docs/ledger.md, 29).
   const { pausedAt, definition } = stored;
   const since = heartbeatPeriod(definition.schedules) === null ? pausedAt : null;
   const isSkipped = ({ scheduledFor, state }: StoredOccurrence): boolean =>
     since !== null && isOpen(state) && scheduledFor > since && scheduledFor <= tx.now;
   const shown = rows.map((row) => (isSkipped(row) ? { ...row, state: 'skipped' as const, reason: 'paused' } : row));
-  return shown.map(({ zone, wanted: _, coveredBy, coveredByZone, ...row }) => ({
-    ...row,
-    key: formatKey(row.scheduledFor, zoneAt(row.scheduledFor, zone)),
-    owed: owed.has(row.scheduledFor),
-    coveredBy: coveredBy === null ? null : formatKey(coveredBy, zoneAt(coveredBy, coveredByZone ?? zone)),
-  }));
+  return shown.map((row) => {
+    const { zone, tzVersion, wanted: _, coveredBy, coveredByZone, coveredByTz, ...rest } = row;
+    return {
+      ...rest,
+      key: formatKey(row.scheduledFor, zoneOf(row)),
+      owed: owed.has(row.scheduledFor),
+      coveredBy: coveredBy === null ? null : formatKey(coveredBy, zoneOf(coveringVersion(row))),
+    };
+  });
+}
+
+/** The version of the occurrence that covers this one; of one that has no row, its own. */
+function coveringVersion({ zone, tzVersion, coveredByZone, coveredByTz }: StoredOccurrence): TableName {
+  return { zone: coveredByZone ?? zone, tzVersion: coveredByTz ?? tzVersion };
 }
 
 /** An occurrence that has no row as the reader sees it. */

@@ -10,11 +10,11 @@ import type { Tx } from '../store/database.ts';
 import { setFact } from '../store/facts.ts';
 import { insertVersion, recordAudit } from '../store/job-writing.ts';
 import { enqueueNotice } from '../store/outbox.ts';
+import { createVersionZones } from '../store/version-zones.ts';
 import * as tables from '../store/zone-tables.ts';
 import { isOlderTz, type Zones } from '../zones.ts';
 import { type ChangingDeps, change, whole } from './changing.ts';
 import { createTzComparison, type Verdict } from './tz-comparison.ts';
-import { createVersionZones } from './version-zones.ts';
 import { compileSchedules, ScheduleError } from './working-set.ts';
 
 export type TzChangeDeps = ChangingDeps & { readonly zones: Zones; readonly clock: Clock; readonly log: Logger };

@@ -13,9 +13,10 @@ import type { Tx } from '../store/database.ts';
 import type { StoredVersion } from '../store/jobs.ts';
 import { type Loaded, type LockedJob, load, versionsOf, type Wish } from '../store/ledger.ts';
 import type { Outcome } from '../store/ledger-save.ts';
+import { createMaintenanceBook, type KnownMaintenance, type MaintenanceBook } from '../store/maintenance-book.ts';
+import { createVersionZones, type ZoneOfVersion, type ZoneSource } from '../store/version-zones.ts';
 import { findUnrecorded, isTakenBack } from './clock-repair.ts';
 import { readUpstream } from './upstream.ts';
-import { createVersionZones, type ZoneOfVersion, type ZoneSource } from './version-zones.ts';
 
 /** A job under its cursor's lock, in memory. */
 export type OpenJob = { readonly job: LockedJob; readonly ledger: Ledger };
@@ -28,6 +29,8 @@ export class ScheduleError extends Error {}
  * read by the same tz version: new tz data that move none of its instants are put under it in place.
  */
 export type VersionCache = {
+  /** What is known about maintenance, by the same zones. */
+  readonly book: MaintenanceBook;
   /** Versions of these jobs, oldest first; a job whose schedules make no sense has a ScheduleError instead. */
   read(
     tx: Tx,
@@ -41,6 +44,7 @@ export function createVersionCache(zones: ZoneSource): VersionCache {
   const cache = new Map<number, { version: number; tzVersion: string; compiled: Version[] }>();
   const versionZones = createVersionZones(zones);
   return {
+    book: createMaintenanceBook(zones),
     async read(tx, jobs) {
       const result = new Map<number, Version[] | ScheduleError>();
       for (const { id, version, tzVersion } of jobs) {
@@ -150,7 +154,11 @@ export async function openJobs(
   }
   if (sound.length === 0) return { open: [], broken };
   const wishes = sound.map(({ job, versions: list }) => wishOf(job, list, ahead.get(job.id), tx.now));
-  const open = assemble(sound, await load(tx, wishes), settleMs, tx.now);
+  const maintenance = await cache.book.read(
+    tx,
+    sound.map(({ job }) => job.projectId),
+  );
+  const open = assemble(sound, await load(tx, wishes), { settleMs, now: tx.now, maintenance });
   await readUpstream(tx, cache, open, (jobId) => ({
     instants: wishes.find((wish) => wish.jobId === jobId)?.around ?? [],
     steps: (ahead.get(jobId)?.steps ?? 0) + 1,
@@ -201,11 +209,15 @@ function undecidedOf({ definition }: LockedJob, { after, limit }: { after: Insta
 
 const jobOf = ({ jobId }: { readonly jobId: number }): number => jobId;
 
+/** What is the same for all jobs of a transaction. */
+type Surroundings = { readonly settleMs: number; readonly now: Instant; readonly maintenance: KnownMaintenance };
+
+const noMaintenance = (): null => null;
+
 function assemble(
   jobs: readonly { job: LockedJob; versions: Version[] }[],
   loaded: Loaded,
-  settleMs: number,
-  now: Instant,
+  { settleMs, now, maintenance }: Surroundings,
 ): OpenJob[] {
   const runs = groupBy(loaded.runs, jobOf);
   const rows = groupBy(loaded.rows, jobOf);
@@ -238,7 +250,7 @@ function assemble(
       incidents: new Map((incidents.get(job.id) ?? []).map((incident) => [incident.kind, incident])),
       wells: wells.get(job.id) ?? [],
       now,
-      maintenance: () => null,
+      maintenance: maintenance(job.projectId, { slug: job.slug, tags: job.definition.tags }) ?? noMaintenance,
       upstream: () => [],
       ...nothingDone(),
     };

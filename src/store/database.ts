@@ -27,6 +27,11 @@ export type Tx = {
   readonly db: PostgresJsDatabase;
   /** Runs `work` so that its failure undoes only its own writes, and is thrown. One at a time. */
   savepoint<T>(work: () => Promise<T>): Promise<T>;
+  /**
+   * This transaction at a new reading of the clock: for whoever waited for a lock, and must not judge by an instant before
+   * that of what its holder did.
+   */
+  later(): Promise<Tx>;
 };
 
 type TransactionOptions = {
@@ -61,6 +66,7 @@ export type ConnectOptions = {
 
 const CLOSE_MS = 5000;
 const IDLE_IN_TRANSACTION_MS = 10_000;
+const READ_CLOCK = 'select floor(extract(epoch from clock_timestamp()) * 1000)::bigint as now';
 
 /** Opens no connection yet: the first transaction does. */
 export function connect(url: string, options: ConnectOptions = {}): Database {
@@ -74,7 +80,7 @@ export function connect(url: string, options: ConnectOptions = {}): Database {
       withDeadline(deadlineMs, async (signal) => {
         const scope = await begin(pool, { statementTimeoutMs, deadlineMs }, signal);
         const now = clock === 'database' ? scope.now : clock();
-        return runWork(scope, work, now).finally(() => pool.giveBack(scope.connection));
+        return runWork(scope, work, { now, clock }).finally(() => pool.giveBack(scope.connection));
       }),
     close: () => pool.close(CLOSE_MS),
   };
@@ -138,17 +144,23 @@ async function openTransaction(
      set local idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS};
      select case when current_setting('server_version_num')::int >= 170000
        then set_config('transaction_timeout', '${Math.max(1, Math.round(deadlineMs))}', true) end;
-     select floor(extract(epoch from clock_timestamp()) * 1000)::bigint as now`,
+     ${READ_CLOCK}`,
   )) as unknown as { now?: Instant }[][];
-  const now = results.at(-1)?.[0]?.now;
+  return toldTime(results.at(-1));
+}
+
+function toldTime(rows: readonly { readonly now?: Instant }[] | undefined): Instant {
+  const now = rows?.[0]?.now;
   if (now === undefined) throw new Error('the database did not tell its time');
   return now;
 }
 
-async function runWork<T>(scope: Scope, work: (tx: Tx) => Promise<T>, now: Instant): Promise<T> {
+type Time = { readonly now: Instant; readonly clock: NowSource };
+
+async function runWork<T>(scope: Scope, work: (tx: Tx) => Promise<T>, time: Time): Promise<T> {
   let result: T;
   try {
-    result = await Promise.race([work(createTx(scope, now)), scope.died]);
+    result = await Promise.race([work(createTx(scope, time)), scope.died]);
   } catch (error) {
     scope.end();
     // The answer matters only for the connection: one that cannot even roll back is not used again.
@@ -171,7 +183,7 @@ async function commit(scope: Scope): Promise<void> {
   if (reply.command !== 'COMMIT') throw unavailableOr(scope.failure ?? new Error('the server rolled back'));
 }
 
-function createTx(scope: Scope, now: Instant): Tx {
+function createTx(scope: Scope, { now, clock }: Time): Tx {
   const { sql } = scope.connection;
   const tag = (first: never, ...rest: never[]): object => scope.watch(sql(first, ...rest));
   const unsafe = (text: string, parameters: never[] = [], options: object = {}): object =>
@@ -199,6 +211,11 @@ function createTx(scope: Scope, now: Instant): Tx {
         scope.failure = null;
         throw error;
       }
+    },
+    async later() {
+      const at = clock === 'database' ? toldTime(await tx.sql.unsafe(READ_CLOCK)) : clock();
+      // Not a copy: `db` is made only when it is asked for.
+      return Object.create(tx, { now: { value: at, enumerable: true } });
     },
   };
   return tx;

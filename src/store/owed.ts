@@ -1,11 +1,11 @@
 import type { State } from '../core/occurrence.ts';
 import type { Instant } from '../core/time.ts';
 import type { Tx } from './database.ts';
+import type { TableName } from './zone-tables.ts';
 
-/** A recorded occurrence that may be owed, with the zone its key is written in. */
-export type OwedCandidate = {
+/** A recorded occurrence that may be owed, with the zone table by which its key is written. */
+export type OwedCandidate = TableName & {
   readonly scheduledFor: Instant;
-  readonly zone: string;
   readonly state: State;
   /** Unknown, and nobody has said run: not wanted yet. */
   readonly unconfirmed: boolean;
@@ -26,7 +26,7 @@ export async function owedCandidates(
   { after, limit, withUnconfirmed }: CandidateWindow,
 ): Promise<readonly OwedCandidate[]> {
   return tx.sql<OwedCandidate[]>`
-    select o.scheduled_for as "scheduledFor", v.zone, o.state, o.unconfirmed
+    select o.scheduled_for as "scheduledFor", v.zone, v.tz_version as "tzVersion", o.state, o.unconfirmed
     from (
       (select job_id, scheduled_for, version, state, false as unconfirmed from occurrences
         where job_id = ${jobId} and wanted and scheduled_for > ${after}

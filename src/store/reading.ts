@@ -2,11 +2,11 @@ import type { IncidentKind } from '../core/message.ts';
 import type { Run, State } from '../core/occurrence.ts';
 import type { Instant } from '../core/time.ts';
 import type { Tx } from './database.ts';
+import type { TableName } from './zone-tables.ts';
 
-/** A recorded occurrence, with the zones its key and that of the covering one are written in. */
-export type StoredOccurrence = {
+/** A recorded occurrence, with the zone tables by which its key and that of the covering one are written. */
+export type StoredOccurrence = TableName & {
   readonly scheduledFor: Instant;
-  readonly zone: string;
   readonly state: State;
   readonly reason: string | null;
   readonly wanted: boolean;
@@ -17,6 +17,7 @@ export type StoredOccurrence = {
   readonly durationMs: number | null;
   readonly coveredBy: Instant | null;
   readonly coveredByZone: string | null;
+  readonly coveredByTz: string | null;
   readonly matchedBy: string | null;
   readonly note: string | null;
 };
@@ -29,8 +30,9 @@ export type StoredPing = {
   readonly receivedAt: Instant;
   readonly at: Instant;
   readonly scheduledFor: Instant | null;
-  /** Zone of the recorded occurrence; null where it has no row. */
+  /** The zone table by which the key of the recorded occurrence is written; null where it has no row. */
   readonly zone: string | null;
+  readonly tzVersion: string | null;
   readonly matchedBy: string;
   readonly source: string | null;
   readonly userAgent: string | null;
@@ -38,7 +40,8 @@ export type StoredPing = {
   readonly truncated: boolean;
 };
 
-type StoredMember = { readonly scheduledFor: Instant; readonly zone: string; readonly state: State };
+/** With the zone table by which its key is written. */
+type StoredMember = TableName & { readonly scheduledFor: Instant; readonly state: State };
 
 export type StoredIncident = {
   readonly id: number;
@@ -46,6 +49,9 @@ export type StoredIncident = {
   readonly kind: IncidentKind;
   readonly openedAt: Instant;
   readonly ackedAt: Instant | null;
+  readonly ackedBy: string | null;
+  readonly snoozedUntil: Instant | null;
+  readonly snoozedBy: string | null;
   readonly resolvedAt: Instant | null;
   readonly occurrenceCount: number;
   /** Oldest first, the first 100. */
@@ -123,11 +129,11 @@ export async function unendedRuns(tx: Tx, jobId: number, instants: readonly Inst
 
 function selectOccurrences(tx: Tx) {
   return tx.sql`
-    select o.scheduled_for as "scheduledFor", v.zone, o.state, o.reason, o.wanted, o.completions,
+    select o.scheduled_for as "scheduledFor", v.zone, v.tz_version as "tzVersion", o.state, o.reason, o.wanted, o.completions,
       o.stands_for as "standsFor", o.started_at as "startedAt", o.completed_at as "completedAt",
       o.duration_ms as "durationMs",
       case when o.state in ('coalesced', 'failed') then o.covered_by end as "coveredBy", cv.zone as "coveredByZone",
-      o.matched_by as "matchedBy", o.note
+      cv.tz_version as "coveredByTz", o.matched_by as "matchedBy", o.note
     from occurrences o
     join schedule_versions v on v.job_id = o.job_id and v.number = o.version
     left join occurrences co on co.job_id = o.job_id and co.scheduled_for = o.covered_by
@@ -148,7 +154,7 @@ export async function pageOfPings(
   const older = before === null ? tx.sql`` : tx.sql`and p.id < ${before}`;
   return tx.sql<StoredPing[]>`
     select p.id, p.kind, p.exit_code as "exitCode", p.rid, p.received_at as "receivedAt", p.at,
-      p.scheduled_for as "scheduledFor", v.zone, p.matched_by as "matchedBy", p.source,
+      p.scheduled_for as "scheduledFor", v.zone, v.tz_version as "tzVersion", p.matched_by as "matchedBy", p.source,
       p.user_agent as "userAgent", p.body_bytes as "bodyBytes", p.truncated
     from pings p
     left join occurrences o on o.job_id = p.job_id and o.scheduled_for = p.scheduled_for
@@ -205,6 +211,7 @@ type IncidentRow = Omit<StoredIncident, 'members'>;
 function selectIncidents(tx: Tx) {
   return tx.sql`
     select i.id, j.slug as job, i.kind, i.opened_at as "openedAt", i.acked_at as "ackedAt",
+      i.acked_by as "ackedBy", i.snoozed_until as "snoozedUntil", i.snoozed_by as "snoozedBy",
       i.resolved_at as "resolvedAt", i.occurrence_count as "occurrenceCount"
     from incidents i join jobs j on j.id = i.job_id`;
 }
@@ -213,7 +220,8 @@ function selectIncidents(tx: Tx) {
 async function withMembers(tx: Tx, incidents: readonly IncidentRow[]): Promise<readonly StoredIncident[]> {
   if (incidents.length === 0) return [];
   const members = await tx.sql<(StoredMember & { incidentId: number })[]>`
-    select i.id as "incidentId", m.scheduled_for as "scheduledFor", coalesce(o.state, 'expected') as state, v.zone
+    select i.id as "incidentId", m.scheduled_for as "scheduledFor", coalesce(o.state, 'expected') as state, v.zone,
+      v.tz_version as "tzVersion"
     from incidents i
     cross join lateral (
       select io.scheduled_for from incident_occurrences io
@@ -221,7 +229,7 @@ async function withMembers(tx: Tx, incidents: readonly IncidentRow[]): Promise<r
       order by io.scheduled_for limit ${MEMBERS_SHOWN}) m
     left join occurrences o on o.job_id = i.job_id and o.scheduled_for = m.scheduled_for
     cross join lateral (
-      select sv.zone from schedule_versions sv
+      select sv.zone, sv.tz_version from schedule_versions sv
       where sv.job_id = i.job_id
       order by (sv.number = o.version) desc nulls last, (sv.starts_after < m.scheduled_for) desc, sv.number desc
       limit 1) v

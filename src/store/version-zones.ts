@@ -1,7 +1,7 @@
 import { parsed, type Result, refused } from '../core/time.ts';
-import { type Zone, zoneOf } from '../core/zone.ts';
-import type { Tx } from '../store/database.ts';
-import { readTables, type TableName } from '../store/zone-tables.ts';
+import { UTC_TABLE, type Zone, zoneOf } from '../core/zone.ts';
+import type { Tx } from './database.ts';
+import { readTables, type TableName } from './zone-tables.ts';
 
 /** Where zones are found by name: those of this process, from one version of the tz database. */
 export type ZoneSource = { readonly version: string; get(name: string): Result<Zone> };
@@ -34,6 +34,22 @@ export function createVersionZones(zones: ZoneSource): VersionZones {
     },
   };
 }
+
+/**
+ * The zones that the keys of these versions are written in, so that no replica and no new tz data respell them. Of one that
+ * is nowhere to be found, UTC: it must not keep a ledger from being read.
+ */
+export async function readKeyZones(
+  tx: Tx,
+  zones: ZoneSource,
+  versions: readonly TableName[],
+): Promise<(version: TableName) => Zone> {
+  const zoneOfVersion = await createVersionZones(zones).read(tx, versions);
+  return (version) => orUtc(zoneOfVersion(version));
+}
+
+/** The zone, or UTC where there is none. */
+export const orUtc = (zone: Result<Zone>): Zone => (zone.ok ? zone.value : zoneOf(UTC_TABLE));
 
 function zoneOfTable(table: Parameters<typeof zoneOf>[0]): Result<Zone> {
   try {

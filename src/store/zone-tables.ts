@@ -106,32 +106,6 @@ export async function readBy(
     where v.job_id = own.job_id and v.number = own.number`;
 }
 
-/** The tz version by which each of these schedule versions is read now, by job. */
-export async function tzVersionsOf(
-  tx: Tx,
-  versions: readonly { readonly id: number; readonly version: number }[],
-): Promise<ReadonlyMap<number, string>> {
-  if (versions.length === 0) return new Map();
-  const rows = await tx.sql<{ jobId: number; tzVersion: string }[]>`
-    select v.job_id as "jobId", v.tz_version as "tzVersion"
-    from unnest(${versions.map(({ id }) => id)}::bigint[], ${versions.map(({ version }) => version)}::int[]) w(id, number)
-    join schedule_versions v on v.job_id = w.id and v.number = w.number`;
-  return new Map(rows.map(({ jobId, tzVersion }) => [jobId, tzVersion]));
-}
-
-/** The schedule versions of these recorded occurrences of a job. */
-export async function versionsOfRows(
-  tx: Tx,
-  jobId: number,
-  instants: readonly Instant[],
-): Promise<ReadonlyMap<Instant, number>> {
-  if (instants.length === 0) return new Map();
-  const rows = await tx.sql<{ at: Instant; version: number }[]>`
-    select scheduled_for as at, version from occurrences
-    where job_id = ${jobId} and scheduled_for = any(${instants.map((at) => new Date(at).toISOString())}::timestamptz[])`;
-  return new Map(rows.map(({ at, version }) => [at, version]));
-}
-
 export type MovedJob = {
   readonly projectId: number;
   readonly slug: string;

@@ -75,8 +75,9 @@ export function onError(log: { error(fields: object, message: string): void }): 
   };
 }
 
-/** Ping URLs carry keys and uuids, and these are secrets (SEC-003). */
+/** Ping URLs carry keys and uuids, links of messages a token: these are secrets (SEC-003). */
 function pathForLog(path: string): string {
+  if (path.startsWith('/a/')) return '/a/…';
   return path.startsWith('/ping') ? '/ping/…' : path;
 }
 

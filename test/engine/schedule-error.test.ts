@@ -16,6 +16,13 @@ const idOf = (slug: string) => `(select id from jobs where slug = '${slug}')`;
 const damage = (slug: string, set: string) =>
   sql(`update schedule_versions set ${set}, number = 2 where job_id = ${idOf(slug)};
     update cursors set version = 2 where job_id = ${idOf(slug)}`);
+/** As if a new version had been damaged; what is recorded belongs to the one before. */
+const damageNewest = (slug: string, set: string) =>
+  sql(`update schedule_versions set ends_at = '2026-03-02T09:06:00Z' where job_id = ${idOf(slug)};
+    insert into schedule_versions (job_id, number, zone, schedules, starts_after, tz_version)
+      select job_id, 2, zone, schedules, ends_at, tz_version from schedule_versions where job_id = ${idOf(slug)};
+    update schedule_versions set ${set} where number = 2 and job_id = ${idOf(slug)};
+    update cursors set version = 2 where job_id = ${idOf(slug)}`);
 const incidents = async (query: string) => {
   const { json } = await api.call('GET', `/incidents?${query}`);
   return json.incidents.map(({ job, kind }: { job: string; kind: string }) => `${job} ${kind}`).sort();
@@ -77,6 +84,62 @@ describe('a stored schedule that makes no sense', () => {
       '2026-03-02T11:00+01:00 on_time',
     ]);
     expect(await incidents('state=resolved&job=broken')).toEqual(['broken schedule_error']);
+  });
+
+  test.each(Object.entries(DAMAGES))('%s: nothing of it can be changed, but for PUT and DELETE', async (_, set) => {
+    const ledger = { ...hourly, missed_runs: 'catch_up' };
+    const rid = '5e0c4b5c-6f3e-4b5a-9d58-8f7d9a3f1c11';
+    for (const slug of ['broken', 'sound']) await api.call('PUT', `/jobs/${slug}`, ledger);
+    await api.at('2026-03-02T09:06:00Z');
+    await api.tick();
+    const claim = (await api.call('POST', '/jobs/broken/claims', { rid })).json.id;
+    await damageNewest('broken', set);
+
+    const changes: readonly (readonly [method: string, path: string, body?: object])[] = [
+      ['POST', '/jobs/broken/pause'],
+      ['POST', '/jobs/broken/resume'],
+      ['PATCH', '/jobs/broken/occurrences/2026-03-02T09:00:00Z', { state: 'skipped' }],
+      ['POST', '/jobs/broken/claims', { rid: rid.replace('5e', '6e') }],
+      ['POST', '/jobs/broken/backlog', { decision: 'run' }],
+      ['POST', `/claims/${claim}/extend`],
+      ['DELETE', `/claims/${claim}`],
+    ];
+    const refused = async () => {
+      for (const [method, path, body] of changes) {
+        const { status, json } = await api.call(method, path, body);
+        expect({ path, status, type: json.type }).toEqual({ path, status: 409, type: '/problems/schedule_error' });
+        expect(json.detail).toMatch(
+          /^the stored schedules of job broken make no sense \(.+\), so .* PUT \/api\/v1\/jobs\/broken,/,
+        );
+      }
+    };
+    await refused();
+    // A ping that waits makes no difference.
+    await api.ping('broken', 'success');
+    await refused();
+    expect(api.logged).toEqual([]);
+    expect((await api.call('POST', '/jobs/sound/pause')).status).toBe(200);
+
+    for (const page of ['', '/occurrences', '/pings', '/owed'])
+      expect({ page, status: (await api.call('GET', `/jobs/broken${page}`)).status }).toEqual({ page, status: 200 });
+    expect((await api.call('PUT', '/jobs/broken', ledger)).status).toBe(200);
+    expect((await api.call('POST', '/jobs/broken/pause')).json.status).toBe('paused');
+  });
+
+  test('one that has lost them altogether is refused, read and defined anew as well', async () => {
+    await api.call('PUT', '/jobs/broken', hourly);
+    await sql(`delete from schedule_versions where job_id = ${idOf('broken')}`);
+    expect((await api.call('POST', '/jobs/broken/pause')).json.type).toBe('/problems/schedule_error');
+    expect((await api.call('GET', '/jobs/broken')).json.next_due).toBe(null);
+    expect((await api.call('PUT', '/jobs/broken', hourly)).json.next_due.key).toBe('2026-03-02T10:00+01:00');
+    expect((await api.call('POST', '/jobs/broken/pause')).status).toBe(200);
+  });
+
+  test('a broken job can be deleted', async () => {
+    await api.call('PUT', '/jobs/broken', hourly);
+    await damage('broken', DAMAGES['no schedule']);
+    expect((await api.call('DELETE', '/jobs/broken')).status).toBe(204);
+    expect((await api.call('GET', '/jobs/broken')).status).toBe(404);
   });
 
   test('pings of a broken job with a key are applied to the new definition once it is repaired', async () => {

@@ -4,7 +4,7 @@ import type { Caller } from './auth.ts';
 import { readJsonObject } from './body.ts';
 import { slugOf } from './bring-to-now.ts';
 import type { ApiDeps } from './deps.ts';
-import { type Endpoint, problemAnswer } from './endpoint.ts';
+import { type Endpoint, JOB_BROKEN, problemAnswer } from './endpoint.ts';
 import { fieldValue, readFields, refuseField } from './fields.ts';
 import { invalid, noSuchJob, unreadable } from './refusal.ts';
 import { backlogRequestSchema, backlogSchema } from './schemas.ts';
@@ -24,6 +24,7 @@ export function backlogEndpoints(deps: ApiDeps): readonly Endpoint[] {
         200: { description: 'The decision.', schema: backlogSchema },
         400: problemAnswer('The decision cannot be read, or the job is not catch_up.'),
         404: problemAnswer('There is no such job.'),
+        409: JOB_BROKEN,
         413: problemAnswer('The body is too large.'),
       },
       run: (c, caller) => decide(deps, c, caller),

@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 
-/** Larger bodies than this many bytes are refused: the largest definition has a tenth of it. */
+/** Larger bodies than this many bytes are refused: the largest definition of a job has a tenth of it. */
 const MOST_BYTES = 256 * 1024;
 
 export type JsonBody =
@@ -11,9 +11,9 @@ export type JsonBody =
  * Reads a JSON object. An empty body counts as `{}`, whatever its type, so that the answer names what is required
  * (PNG-013). Never throws for what the client sent.
  */
-export async function readJsonObject(c: Context): Promise<JsonBody> {
-  const bytes = await readBytes(c.req.raw.body);
-  if (bytes === null) return { ok: false, status: 413, detail: `the body is larger than ${MOST_BYTES} bytes` };
+export async function readJsonObject(c: Context, most = MOST_BYTES): Promise<JsonBody> {
+  const bytes = await readBytes(c.req.raw.body, most);
+  if (bytes === null) return { ok: false, status: 413, detail: `the body is larger than ${most} bytes` };
   if (bytes.length === 0) return { ok: true, value: {} };
   if (!isJsonType(c.req.header('content-type'))) {
     return refused('the body must be JSON: send the header Content-Type: application/json');
@@ -50,7 +50,7 @@ function parseObject(bytes: Uint8Array): JsonBody {
 }
 
 /** The whole body, or null when it is too large; reads no further than it must. */
-async function readBytes(stream: ReadableStream<Uint8Array> | null): Promise<Uint8Array | null> {
+async function readBytes(stream: ReadableStream<Uint8Array> | null, most: number): Promise<Uint8Array | null> {
   if (stream === null) return new Uint8Array();
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -58,7 +58,7 @@ async function readBytes(stream: ReadableStream<Uint8Array> | null): Promise<Uin
   for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
     chunks.push(chunk.value);
     length += chunk.value.length;
-    if (length <= MOST_BYTES) continue;
+    if (length <= most) continue;
     await reader.cancel().catch(() => undefined);
     return null;
   }

@@ -6,7 +6,7 @@ import type { Caller } from './auth.ts';
 import { readJsonObject } from './body.ts';
 import { slugOf } from './bring-to-now.ts';
 import type { ApiDeps } from './deps.ts';
-import { type Endpoint, problemAnswer } from './endpoint.ts';
+import { type Endpoint, JOB_BROKEN, problemAnswer } from './endpoint.ts';
 import { type Fields, fieldValue, readFields, refuseField } from './fields.ts';
 import { invalid, noSuchJob, notFound, unreadable } from './refusal.ts';
 import { claimRequestSchema, claimSchema } from './schemas.ts';
@@ -36,7 +36,7 @@ function claim(deps: ApiDeps): Endpoint {
       400: problemAnswer('The rid is missing, no UUID, or has been used.'),
       404: problemAnswer('There is no such job.'),
       409: problemAnswer(
-        'Nothing is handed out: paused, backlog, not_yet, in_progress, completed or off_schedule, and what to do.',
+        'Nothing is handed out: paused, backlog, not_yet, in_progress, completed, off_schedule or schedule_error, and what to do.',
       ),
       413: problemAnswer('The body is too large.'),
     },
@@ -54,7 +54,7 @@ function extend({ claims }: ApiDeps): Endpoint {
     answers: {
       200: CLAIM,
       404: NO_CLAIM,
-      409: problemAnswer('It is over: completed, replaced or lease_lost.'),
+      409: problemAnswer('It is over: completed, replaced or lease_lost; or schedule_error.'),
     },
     run: async (c, { projectId }) => {
       const id = claimId(c);
@@ -73,7 +73,7 @@ function release({ claims }: ApiDeps): Endpoint {
     path: '/claims/{id}',
     id: 'releaseClaim',
     summary: 'Gives a claim back: its occurrence can be handed out again at once',
-    answers: { 204: { description: 'It is over, or was already.' }, 404: NO_CLAIM },
+    answers: { 204: { description: 'It is over, or was already.' }, 404: NO_CLAIM, 409: JOB_BROKEN },
     run: async (c, { projectId }) => {
       const id = claimId(c);
       const released = id !== null && (await claims.release(projectId, id));

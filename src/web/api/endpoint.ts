@@ -2,9 +2,12 @@ import type { OpenAPIHono, RouteConfig } from '@hono/zod-openapi';
 import { z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import type { BlankEnv } from 'hono/types';
+import { BrokenJob } from '../../engine/changing.ts';
+import { ClockInDoubt, refuseInDoubt } from '../../store/clock-doubt.ts';
 import { type Database, DatabaseUnavailable } from '../../store/database.ts';
-import { databaseAway } from '../problem.ts';
+import { databaseAway, problem } from '../problem.ts';
 import { authenticate, type Caller, unauthorized } from './auth.ts';
+import { brokenJob } from './refusal.ts';
 import { problemSchema } from './schemas.ts';
 
 /** What one status of an answer carries; no schema: nothing. */
@@ -26,6 +29,8 @@ export type Endpoint = {
   readonly description?: string;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
+  /** A change that is possible although the clock is in doubt. */
+  readonly isForDoubt?: boolean;
   /** What it answers beside 401 and 503, which all do. */
   readonly answers: Readonly<Record<number, AnswerDoc>>;
   readonly run: (c: Context, caller: Caller) => Promise<Response>;
@@ -36,18 +41,27 @@ export function problemAnswer(description: string): AnswerDoc {
   return { description, schema: problemSchema, type: 'application/problem+json' };
 }
 
+/** What a call that changes a job answers where `brokenJob` refuses it. */
+export const JOB_BROKEN = problemAnswer(
+  'schedule_error: the stored schedules of the job make no sense, so it can only be defined anew (PUT) or deleted.',
+);
+
 /** Routes an endpoint, behind its key, and describes it in the document of the app. */
 export function addEndpoint(app: OpenAPIHono<BlankEnv>, endpoint: Endpoint, database: Database): void {
   app.openAPIRegistry.registerPath(describe(endpoint));
   app.on(endpoint.method.toUpperCase(), endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'), async (c) => {
     try {
       const caller = await authenticate(c, database);
+      if (caller && endpoint.method !== 'get' && !endpoint.isForDoubt) await database.transaction(refuseInDoubt);
       const answer = caller ? await endpoint.run(c, caller) : unauthorized();
       // What one key may see is nobody else's, and is true only now.
       if (!answer.headers.has('Cache-Control')) answer.headers.set('Cache-Control', 'private, no-store');
       return answer;
     } catch (error) {
+      // A clock does not come back within seconds: no Retry-After.
+      if (error instanceof ClockInDoubt) return problem(503, { type: 'clock_in_doubt', detail: error.message });
       if (error instanceof DatabaseUnavailable) return databaseAway();
+      if (error instanceof BrokenJob) return brokenJob(error);
       throw error;
     }
   });
@@ -62,7 +76,11 @@ const PARAMETERS: Readonly<Record<string, string>> = {
 function describe({ method, path, tag, id, summary, description, query, body, answers }: Endpoint): RouteConfig {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
   const params = z.object(Object.fromEntries(names.map((name) => [name, z.string().describe(PARAMETERS[name] ?? '')])));
-  const all = { ...answers, 401: problemAnswer('No valid API key.'), 503: problemAnswer('The database is away.') };
+  const all = {
+    ...answers,
+    401: problemAnswer('No valid API key.'),
+    503: problemAnswer('The database is away, or (a change) its clock is in doubt.'),
+  };
   return {
     method,
     path,

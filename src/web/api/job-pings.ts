@@ -1,11 +1,13 @@
 import type { Context } from 'hono';
 import { formatKey } from '../../core/key.ts';
-import { formatInstant, type Instant } from '../../core/time.ts';
+import { formatInstant } from '../../core/time.ts';
 import type { Zone } from '../../core/zone.ts';
-import { readableJob, zoneNamed } from '../../engine/reading.ts';
+import { readableJob } from '../../engine/reading.ts';
 import { type ClockLedger, versionAt } from '../../engine/reading-clock.ts';
 import { readJob } from '../../store/jobs.ts';
 import { pageOfPings, readPingBody, type StoredPing } from '../../store/reading.ts';
+import { readKeyZones } from '../../store/version-zones.ts';
+import type { TableName } from '../../store/zone-tables.ts';
 import type { Caller } from './auth.ts';
 import { caughtUpJob, slugOf } from './bring-to-now.ts';
 import type { ApiDeps } from './deps.ts';
@@ -58,15 +60,20 @@ async function list(deps: ApiDeps, c: Context, caller: Caller): Promise<Response
     const stored = await readJob(tx, id);
     if (!stored) return null;
     const { clock } = await readableJob(tx, stored, deps.zones);
-    return { clock, pings: await pageOfPings(tx, id, { before, limit: limit + 1 }) };
+    const pings = await pageOfPings(tx, id, { before, limit: limit + 1 });
+    const zoneOf = await readKeyZones(tx, deps.zones, pings.flatMap(tableOf));
+    return pings.map((ping) => pingJson(ping, keyOf(ping, clock, zoneOf)));
   });
   if (!found) return noSuchJob();
-  const { page, nextCursor } = pageOf(found.pings, limit, (ping) => ping.id);
-  const zoneOf = (name: string): Zone => zoneNamed(deps.zones, name);
-  return Response.json({ pings: page.map((ping) => pingJson(ping, found.clock, zoneOf)), next_cursor: nextCursor });
+  const { page, nextCursor } = pageOf(found, limit, (ping) => ping.id);
+  return Response.json({ pings: page, next_cursor: nextCursor });
 }
 
-function pingJson(ping: StoredPing, clock: ClockLedger, zoneOf: (name: string) => Zone) {
+function tableOf({ zone, tzVersion }: StoredPing): readonly TableName[] {
+  return zone === null || tzVersion === null ? [] : [{ zone, tzVersion }];
+}
+
+function pingJson(ping: StoredPing, key: string | null) {
   return {
     id: ping.id,
     kind: ping.kind,
@@ -74,7 +81,7 @@ function pingJson(ping: StoredPing, clock: ClockLedger, zoneOf: (name: string) =
     rid: ping.rid,
     received_at: formatInstant(ping.receivedAt),
     at: formatInstant(ping.at),
-    key: ping.scheduledFor === null ? null : keyOf(ping.scheduledFor, ping.zone, clock, zoneOf),
+    key,
     matched_by: ping.matchedBy,
     source: ping.source,
     user_agent: ping.userAgent,
@@ -84,9 +91,12 @@ function pingJson(ping: StoredPing, clock: ClockLedger, zoneOf: (name: string) =
 }
 
 /** A log ping makes no row: its occurrence may be known to the clock alone, and is written in the zone of its version. */
-function keyOf(at: Instant, zone: string | null, clock: ClockLedger, zoneOf: (name: string) => Zone): string {
-  const inForce = versionAt(clock, at) ?? clock.versions[0];
-  return formatKey(at, zone !== null || !inForce ? zoneOf(zone ?? 'UTC') : inForce.zone);
+function keyOf(ping: StoredPing, clock: ClockLedger, zoneOf: (version: TableName) => Zone): string | null {
+  const { scheduledFor: at } = ping;
+  if (at === null) return null;
+  const [table] = tableOf(ping);
+  const zone = table ? zoneOf(table) : (versionAt(clock, at) ?? clock.versions[0])?.zone;
+  return zone ? formatKey(at, zone) : formatInstant(at);
 }
 
 /** Whatever a client sent must be nothing but text to a browser that opens it (SEC-007). */

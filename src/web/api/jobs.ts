@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import type { FieldError } from '../../core/schedule.ts';
-import { createVersionZones } from '../../engine/version-zones.ts';
 import { pageOfJobs, readChannelSlugs, readJobSlugs, readJobs, readMinuteUse } from '../../store/jobs.ts';
+import { createVersionZones } from '../../store/version-zones.ts';
 import type { Caller } from './auth.ts';
 import { readJsonObject } from './body.ts';
 import { bringToNow, caughtUpJob, slugOf } from './bring-to-now.ts';

@@ -11,7 +11,7 @@ import { readJsonObject } from './body.ts';
 import { caughtUpJob, slugOf } from './bring-to-now.ts';
 import { LIMITS } from './definition.ts';
 import type { ApiDeps } from './deps.ts';
-import { type Endpoint, problemAnswer } from './endpoint.ts';
+import { type Endpoint, JOB_BROKEN, problemAnswer } from './endpoint.ts';
 import { fieldValue, readFields, refuseField, textField } from './fields.ts';
 import {
   instantParameter,
@@ -86,6 +86,7 @@ function patch(deps: ApiDeps): Endpoint {
       200: OCCURRENCE,
       400: problemAnswer('The key or the decision cannot be read.'),
       404: NOT_THERE,
+      409: JOB_BROKEN,
       413: problemAnswer('The body is too large.'),
     },
     run: (c, caller) => settle(deps, c, caller),

@@ -1,4 +1,5 @@
 import type { FieldError } from '../../core/schedule.ts';
+import type { BrokenJob } from '../../engine/changing.ts';
 import { problem } from '../problem.ts';
 
 /** 400: everything that is wrong with what was sent, at once. */
@@ -24,4 +25,10 @@ export function notFound(detail: string): Response {
 /** 404 for a job; the slug is repeated only where it could be one. */
 export function noSuchJob(): Response {
   return notFound('there is no job of this slug in the project: GET /api/v1/jobs lists them');
+}
+
+/** 409: nothing of the job can be judged, so nothing of it is changed or handed out until it is defined anew. */
+export function brokenJob({ slug, message }: BrokenJob): Response {
+  const detail = `the stored schedules of job ${slug} make no sense (${message}), so nothing of it is judged, changed or handed out; define it anew with PUT /api/v1/jobs/${slug}, or delete it`;
+  return problem(409, { type: 'schedule_error', detail });
 }

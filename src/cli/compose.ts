@@ -3,10 +3,16 @@ import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { createCatchUp } from '../engine/catch-up.ts';
 import { createChanges } from '../engine/changes.ts';
+import { createClaims } from '../engine/claims.ts';
 import { createEvaluator } from '../engine/evaluator.ts';
 import { createIngest, type Ingest } from '../engine/ingest.ts';
+import { createMaintenance } from '../engine/maintenance.ts';
+import { createMaintenanceRound } from '../engine/maintenance-round.ts';
+import { createReminders } from '../engine/reminders.ts';
+import { createTzChange } from '../engine/tz-change.ts';
 import { createVersionCache, type VersionCache } from '../engine/working-set.ts';
 import type { Logger } from '../log.ts';
+import { createFetchText } from '../notify/calendar-feed.ts';
 import type { ChannelContext } from '../notify/channel.ts';
 import { createDispatcher, runDispatcher } from '../notify/dispatcher.ts';
 import { closeChannels } from '../notify/registry.ts';
@@ -14,12 +20,14 @@ import type { Database } from '../store/database.ts';
 import { readSharedHealth, type SharedHealth } from '../store/health.ts';
 import { createPingKeys } from '../store/keys.ts';
 import { createVitals, type Vitals } from '../vitals.ts';
+import { ackPages } from '../web/ack.tsx';
 import { createApi } from '../web/api/index.ts';
 import { createApp, createProbes, type ProbeDeps } from '../web/app.ts';
 import { createClientAddress } from '../web/client-address.ts';
 import { createHealth, type Role } from '../web/health.ts';
 import { createMetrics } from '../web/metrics.ts';
 import { createRateLimit } from '../web/rate-limit.ts';
+import { unsubscribePages } from '../web/unsubscribe.tsx';
 import type { Zones } from '../zones.ts';
 import { runWatchdog } from './watchdog.ts';
 
@@ -57,7 +65,9 @@ export function compose(parts: Parts): Composition {
   const { publicUrl, outboundAllow, smtpUrl, mailFrom } = config;
   const context: ChannelContext = { publicUrl, outboundAllow, smtpUrl, mailFrom, zones };
   const settleMs = config.blindSettleSeconds * 1000;
-  const engine: EngineDeps = { database, clock, versions: createVersionCache(zones), zones, settleMs, vitals, log };
+  const versions = createVersionCache(zones);
+  const { book } = versions;
+  const engine: EngineDeps = { database, clock, versions, book, zones, settleMs, vitals, log };
   const ingest = roles.has('web') ? createIngest(engine) : null;
   return {
     app: ingest === null ? createProbes(probes) : createWebApp(parts, { ingest, context, probes, engine }),
@@ -67,6 +77,7 @@ export function compose(parts: Parts): Composition {
 
 type EngineDeps = Omit<Parts, 'config' | 'roles'> & {
   readonly versions: VersionCache;
+  readonly book: VersionCache['book'];
   readonly settleMs: number;
   readonly vitals: Vitals;
 };
@@ -94,6 +105,7 @@ function createWebApp(
 ): Hono {
   const { publicUrl } = config;
   const changes = createChanges(engine);
+  const claims = createClaims(engine);
   const catchUp = createCatchUp(engine);
   return createApp({
     ...probes,
@@ -106,9 +118,27 @@ function createWebApp(
       monotonic: clock.monotonic,
       log,
     },
-    api: createApi({ database, zones, changes, catchUp, publicUrl, channelContext: context, log }),
+    api: createApi({
+      database,
+      zones,
+      changes,
+      claims,
+      catchUp,
+      maintenance: createMaintenance(maintenanceDeps(engine, context)),
+      publicUrl,
+      channelContext: context,
+      readMaintenance: engine.book.heldNow,
+      log,
+    }),
+    pages: [ackPages({ database, zones }), unsubscribePages({ database })],
   });
 }
+
+const maintenanceDeps = (engine: EngineDeps, context: ChannelContext) => ({
+  ...engine,
+  catchUp: createCatchUp(engine),
+  fetchText: createFetchText(context),
+});
 
 type LoopParts = { readonly ingest: Ingest | null; readonly context: ChannelContext; readonly engine: EngineDeps };
 
@@ -118,11 +148,14 @@ function startLoops({ config, roles, database, clock, log }: Parts, { ingest, co
   const loops: Promise<void>[] = [];
   if (roles.has('evaluator')) {
     loops.push(createEvaluator(engine).run(loopsEnd.signal));
+    loops.push(createTzChange(engine).run(loopsEnd.signal));
+    loops.push(createReminders(engine).run(loopsEnd.signal));
+    loops.push(createMaintenanceRound(maintenanceDeps(engine, context)).run(loopsEnd.signal));
     const url = config.watchdogUrl;
     if (url !== null) loops.push(runWatchdog({ url, clock, vitals: engine.vitals, log }, loopsEnd.signal));
   }
   if (roles.has('notifier')) {
-    const dispatcher = createDispatcher({ database, context, log });
+    const dispatcher = createDispatcher({ database, context, readMaintenance: engine.book.heldNow, log });
     loops.push(runDispatcher({ dispatcher, clock, log }, loopsEnd.signal));
   }
   const ingesting = ingest?.run(ingestEnd.signal);

@@ -19,7 +19,7 @@ export type RemoteAnswer<T> = { readonly ok: true; readonly value: T; readonly j
 
 type Call<T> = {
   /** GET where it is left out. */
-  readonly method?: 'GET' | 'POST' | 'PATCH';
+  readonly method?: 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE';
   /** Below /api/v1. */
   readonly path: string;
   readonly body?: object;

@@ -1,12 +1,13 @@
+import { DEFAULT_MAX_CATCH_UP, type JobDefinition, type Threshold, thresholdKinds } from '../core/definition.ts';
 import { groupBy } from '../core/group.ts';
 import { formatKey } from '../core/key.ts';
-import { type Ledger, type LedgerEvent, rowTerms, type Version } from '../core/ledger.ts';
-import type { IncidentMessage } from '../core/message.ts';
+import { type Ledger, type LedgerEvent, nextDue, rowTerms, type Version, versionDueAt } from '../core/ledger.ts';
+import type { IncidentKind, IncidentMessage } from '../core/message.ts';
 import { deadlineOf } from '../core/occurrence.ts';
 import { formatInstant, type Instant } from '../core/time.ts';
-import { routedChannels } from '../store/channels.ts';
 import type { Tx } from '../store/database.ts';
 import { enqueueForJobs, enqueueNotice } from '../store/outbox.ts';
+import { routedChannels } from '../store/routing.ts';
 import {
   type LastCompleted,
   lastCompletedOf,
@@ -38,16 +39,7 @@ export function outputTail(body: Uint8Array): string | null {
 export async function tell(tx: Tx, jobs: readonly OpenJob[], said: ReadonlyMap<LedgerEvent, Said>): Promise<void> {
   const loud = jobs.filter(({ ledger }) => ledger.events.length > 0);
   if (loud.length > 0) {
-    const incidentIds = loud.flatMap(({ ledger }) => ledger.events.map(({ incident }) => incident.id));
-    const [members, completed, successes] = await Promise.all([
-      membersOf(tx, [...new Set(incidentIds)]),
-      lastCompletedOf(
-        tx,
-        loud.map(({ job }) => job.id),
-      ),
-      successfulRuns(tx, loud.flatMap(doubled)),
-    ]);
-    const known = { members, completed, successes };
+    const known = await knownOf(tx, loud, (open) => open.ledger.events);
     const rows = loud.flatMap((open) =>
       open.ledger.events.map((event) => ({
         jobId: open.job.id,
@@ -59,6 +51,29 @@ export async function tell(tx: Tx, jobs: readonly OpenJob[], said: ReadonlyMap<L
     await enqueueForJobs(tx, rows);
   }
   await tellUnknown(tx, jobs);
+}
+
+/** What a reminder says: this incident as it stands now. `event` is of type reminded; it is in no ledger. */
+export async function messageAgain(tx: Tx, open: OpenJob, event: LedgerEvent): Promise<IncidentMessage> {
+  return messageOf(open, event, await knownOf(tx, [open], () => [event]), undefined);
+}
+
+async function knownOf(
+  tx: Tx,
+  jobs: readonly OpenJob[],
+  eventsOf: (open: OpenJob) => readonly LedgerEvent[],
+): Promise<Known> {
+  const incidentIds = jobs.flatMap((open) => eventsOf(open).map(({ incident }) => incident.id));
+  const jobIds = jobs.map(({ job }) => job.id);
+  const [members, completed, successes] = await Promise.all([
+    membersOf(tx, [...new Set(incidentIds)]),
+    lastCompletedOf(tx, jobIds),
+    successfulRuns(
+      tx,
+      jobs.flatMap((open) => doubled(open, eventsOf(open))),
+    ),
+  ]);
+  return { members, completed, successes };
 }
 
 function keyIn(versions: readonly Version[], number: number, at: Instant): string {
@@ -103,8 +118,8 @@ type Known = {
 };
 
 /** Occurrences that are told to have been run too often. */
-const doubled = ({ job, ledger }: OpenJob) =>
-  ledger.events.flatMap(({ incident, first }) =>
+const doubled = ({ job }: OpenJob, events: readonly LedgerEvent[]) =>
+  events.flatMap(({ incident, first }) =>
     incident.kind === 'duplicate' && first !== null ? [{ jobId: job.id, scheduledFor: first }] : [],
   );
 
@@ -124,7 +139,29 @@ function factsOf({ job, ledger }: OpenJob, event: LedgerEvent, known: Known, sai
     exitCode: said?.exitCode ?? null,
     output: said?.output ?? null,
     detail: incident.detail,
+    usefulUntil: usefulUntil(ledger, first),
+    nextDue: nextKey(ledger, event.at),
+    alertAfter: thresholdOf(job.definition, incident.kind),
+    maxCatchUp: incident.kind === 'backlog' ? (job.definition.maxCatchUp ?? DEFAULT_MAX_CATCH_UP) : null,
   };
+}
+
+function usefulUntil(ledger: Ledger, first: Instant | null): Instant | null {
+  const row = first === null ? undefined : ledger.rows.get(first);
+  const until = row ? rowTerms(ledger, row).usefulUntil : Number.POSITIVE_INFINITY;
+  return Number.isFinite(until) ? until : null;
+}
+
+function nextKey(ledger: Ledger, after: Instant): string | null {
+  const next = nextDue(ledger, after);
+  return next === null ? null : formatKey(next, versionDueAt(ledger, next).zone);
+}
+
+/** Null where the first one is told. */
+function thresholdOf({ alertAfter }: JobDefinition, kind: IncidentKind): Threshold | null {
+  const known = thresholdKinds.find((one) => one === kind);
+  const threshold = known && alertAfter[known];
+  return threshold && threshold.count > 1 ? threshold : null;
 }
 
 /** The one that is told goes first, whether or not it is among the oldest 100. */
@@ -148,7 +185,7 @@ function expectedBy({ ledger }: OpenJob, { first, incident }: LedgerEvent): Inst
 async function tellUnknown(tx: Tx, jobs: readonly OpenJob[]): Promise<void> {
   const unknown = jobs.flatMap(({ job, ledger }) => ledger.unknown.map((one) => ({ jobId: job.id, ...one })));
   if (unknown.length === 0) return;
-  const routes = await routedChannels(tx, [...new Set(unknown.map(({ jobId }) => jobId))]);
+  const routes = await routedChannels(tx, [...new Set(unknown.map(({ jobId }) => jobId))], 'unknown');
   const bySubject = groupBy(unknown, ({ window, at }) => `blind:${window.until}:${at}`);
   for (const [subject, about] of bySubject) {
     const [first] = about;

@@ -2,6 +2,7 @@ import type { IncidentMessage, MessageJob, MessageOccurrence, NoticeMessage } fr
 import type { FieldError } from '../core/schedule.ts';
 import type { Instant, Result } from '../core/time.ts';
 import type { Zone } from '../core/zone.ts';
+import type { Known, OpenProblems } from '../store/open-problems.ts';
 
 /** What every channel may know about this installation. One per process: pools of connections hang on its identity. */
 export type ChannelContext = {
@@ -13,8 +14,8 @@ export type ChannelContext = {
   readonly zones: { get(name: string): Result<Zone> };
 };
 
-/** An occurrence in a notice, which may be about many jobs. */
-export type NoticeOccurrence = MessageOccurrence & { readonly job: MessageJob };
+/** An occurrence in a notice, which may be about many jobs. `missedRuns`: the policy of its job. */
+export type NoticeOccurrence = MessageOccurrence & { readonly job: MessageJob; readonly missedRuns?: string | null };
 
 /** A notice with the occurrences it is about for this channel: at most 1,000 of `occurrenceCount`. */
 export type NoticeEvent = NoticeMessage & {
@@ -22,7 +23,13 @@ export type NoticeEvent = NoticeMessage & {
   readonly occurrenceCount: number;
 };
 
-export type BatchEvent = IncidentMessage | NoticeEvent;
+/**
+ * `ackUrl`: where a person who got it says that the problem is known; the page acts on POST only. `known`: how the channel
+ * and the incident stand as the message leaves.
+ */
+export type IncidentEvent = IncidentMessage & { readonly ackUrl?: string; readonly known?: Known };
+
+export type BatchEvent = IncidentEvent | NoticeEvent;
 
 /** A message of this channel that was delivered; `receipt` is what its kind asked to be kept of it. */
 type FirstMessage = { readonly id: string; readonly receipt: string | null };
@@ -36,6 +43,10 @@ export type Batch = {
   /** The message that told these incidents first, if one did and it was the same for all of them. */
   readonly inReplyTo: FirstMessage | null;
   readonly events: readonly BatchEvent[];
+  /** What else is open in the project as the message leaves; left out where the message is about no incident. */
+  readonly others?: OpenProblems;
+  /** Where the person behind the channel's address ends its messages; the page acts on POST only. */
+  readonly unsubscribeUrl?: string;
 };
 
 export type Delivery =
@@ -100,6 +111,8 @@ export type ChannelKind = {
   open(settings: Settings, context: ChannelContext): Result<Channel>;
   /** What may be read back. */
   redact(settings: Settings): Settings;
+  /** The address of the one person or list that gets the messages, who may end them; null: there is none. */
+  recipient?(settings: Settings): string | null;
   /** Gives up what `open` holds for this context. */
   close?(context: ChannelContext): Promise<void>;
 };

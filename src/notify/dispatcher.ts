@@ -16,20 +16,25 @@ import {
   newMessageId,
   type Settlement,
   settle,
+  type Waiting,
   type WaitingRow,
   WORTH_MS,
   waitingRows,
 } from '../store/outbox.ts';
+import { hold, type ReadMaintenance, standings } from '../store/withholding.ts';
 import {
   type Batch,
   type BatchEvent,
   type ChannelContext,
   type Delivery,
+  type Grouping,
   type NoticeOccurrence,
   rejected,
 } from './channel.ts';
 import { type GivenUp, planMessage } from './grouping.ts';
+import { leaving } from './leaving.ts';
 import { channelKinds, sendOnce } from './registry.ts';
+import { withhold } from './withholding.ts';
 
 const FIRST_DELAY_MS = 5000;
 const LONGEST_DELAY_MS = 15 * 60_000;
@@ -40,6 +45,8 @@ const ROUND_MS = 500;
 export type DispatcherDeps = {
   readonly database: Database;
   readonly context: ChannelContext;
+  /** Which jobs are in maintenance; left out: none ever is. */
+  readonly readMaintenance?: ReadMaintenance | undefined;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
   /** For the jitter: 0 to 1. */
   readonly random?: () => number;
@@ -121,8 +128,9 @@ function limited(most: number): <T>(work: () => Promise<T>) => Promise<T> {
 /** A message somebody holds a lease for, ready to be sent outside of any transaction. */
 type Taken = { readonly channel: ChannelRow; readonly lease: Lease; readonly attempts: number; readonly batch: Batch };
 
-async function serveChannel(channelId: number, { database, context, log, random = Math.random }: DispatcherDeps) {
-  const taken = await database.transaction((tx) => take(tx, channelId, context));
+async function serveChannel(channelId: number, deps: DispatcherDeps) {
+  const { database, context, log, random = Math.random } = deps;
+  const taken = await database.transaction((tx) => take(tx, channelId, deps));
   if (!taken) return false;
   const { channel, batch } = taken;
   const report = (error: unknown): void => log.error({ error, channel: channel.slug }, 'sending failed by a bug');
@@ -135,11 +143,16 @@ async function serveChannel(channelId: number, { database, context, log, random 
 }
 
 /** Takes the next message of a channel under a lease; null when none is due or another dispatcher is at it. */
-async function take(tx: Tx, channelId: number, context: ChannelContext): Promise<Taken | null> {
+async function take(
+  tx: Tx,
+  channelId: number,
+  { context, readMaintenance = noWindows }: DispatcherDeps,
+): Promise<Taken | null> {
   const channel = await lockChannel(tx, channelId, { wait: false });
   if (!channel) return null;
-  const waiting = await waitingRows(tx, channelId);
-  const { givenUp, message } = planMessage(waiting, tx.now, channelKinds.get(channel.kind)?.grouping);
+  const grouping = channelKinds.get(channel.kind)?.grouping;
+  const waiting = await withoutWithheld(tx, await waitingRows(tx, channelId), { readMaintenance, grouping });
+  const { givenUp, message } = planMessage(waiting, tx.now, grouping);
   await giveUp(tx, givenUp);
   await judgeExpired(tx, channel, expiredOf(waiting.rows, givenUp));
   if (!message) return null;
@@ -147,7 +160,30 @@ async function take(tx: Tx, channelId: number, context: ChannelContext): Promise
   const ids = new Set(leased.rowIds);
   const rows = waiting.rows.filter(({ id }) => ids.has(id));
   const attempts = 1 + Math.max(...rows.map((row) => row.attempts));
-  return { channel, lease: leased, attempts, batch: await batchOf(tx, channelId, { leased, rows, context }) };
+  return { channel, lease: leased, attempts, batch: await batchOf(tx, channel, { leased, rows, context }) };
+}
+
+const noWindows: ReadMaintenance = async () => new Map();
+
+type Asking = { readonly readMaintenance: ReadMaintenance; readonly grouping: Grouping | undefined };
+
+/** What waits, without what may not go out now: that is kept back, or ends, and says why. */
+async function withoutWithheld(tx: Tx, waiting: Waiting, { readMaintenance, grouping }: Asking): Promise<Waiting> {
+  const rows = await standings(
+    tx,
+    waiting.rows.flatMap(({ id, incidentId }) => (incidentId === null ? [] : [id])),
+  );
+  const { held, ended } = withhold(rows, {
+    now: tx.now,
+    isDoubted: waiting.isDoubted ?? false,
+    maintenance: await readMaintenance(tx, [...new Set(rows.map(({ jobId }) => jobId))]),
+    keepsAlerts: grouping === 'incident',
+    told: new Set(waiting.rows.filter(({ told }) => told).map(({ id }) => id)),
+  });
+  await hold(tx, held);
+  await giveUp(tx, ended);
+  const withheld = new Set([...held, ...ended].map(({ id }) => id));
+  return { ...waiting, rows: waiting.rows.filter(({ id }) => !withheld.has(id)) };
 }
 
 function expiredOf(rows: readonly WaitingRow[], givenUp: readonly GivenUp[]): WaitingRow | undefined {
@@ -163,24 +199,26 @@ async function judgeExpired(tx: Tx, channel: ChannelRow, oldest: WaitingRow | un
 
 type Leased = { readonly leased: Lease; readonly rows: readonly WaitingRow[]; readonly context: ChannelContext };
 
-async function batchOf(tx: Tx, channelId: number, { leased, rows, context }: Leased): Promise<Batch> {
+async function batchOf(tx: Tx, channel: ChannelRow, { leased, rows, context }: Leased): Promise<Batch> {
   const { payloads, lines } = await leasedPayloads(tx, leased);
-  const events = payloads.map((payload): BatchEvent => {
-    if (payload.type !== 'notice') return payload;
-    const about = lines.filter(({ noticeId }) => noticeId === payload.notice.id);
-    const occurrences = about.map((line) => noticeOccurrence(line, context.zones));
-    return { ...payload, occurrences, occurrenceCount: about[0]?.total ?? 0 };
-  });
   const incidents = [...new Set(rows.flatMap(({ incidentId }) => (incidentId === null ? [] : [incidentId])))];
-  const inReplyTo = incidents.length === 0 ? null : await firstMessage(tx, channelId, incidents);
-  return { id: leased.messageId, sentAt: tx.now, inReplyTo, events };
+  const kind = channelKinds.get(channel.kind);
+  const { tell, about } = await leaving(tx, channel, { incidents, kind, context });
+  const events = payloads.map((payload): BatchEvent => {
+    if (payload.type !== 'notice') return tell(payload);
+    const own = lines.filter(({ noticeId }) => noticeId === payload.notice.id);
+    const occurrences = own.map((line) => noticeOccurrence(line, context.zones));
+    return { ...payload, occurrences, occurrenceCount: own[0]?.total ?? 0 };
+  });
+  const inReplyTo = incidents.length === 0 ? null : await firstMessage(tx, channel.id, incidents);
+  return { id: leased.messageId, sentAt: tx.now, inReplyTo, events, ...about };
 }
 
 function noticeOccurrence(line: NoticeLine, zones: ChannelContext['zones']): NoticeOccurrence {
-  const { slug, name, tags, zone: zoneName, scheduledFor, state } = line;
+  const { slug, name, tags, zone: zoneName, missedRuns, scheduledFor, state } = line;
   const zone = zones.get(zoneName);
   const key = zone.ok ? formatKey(scheduledFor, zone.value) : formatInstant(scheduledFor);
-  return { job: { slug, name, tags, zone: zoneName }, key, scheduledFor, state };
+  return { job: { slug, name, tags, zone: zoneName }, missedRuns, key, scheduledFor, state };
 }
 
 /** A message that is not worth another attempt is over. */

@@ -114,7 +114,7 @@ function pinnedLookup(allowed: Allowed, isPlainHttp: boolean): LookupFunction {
 const agents = new WeakMap<ChannelContext, Record<'http:' | 'https:', Agent>>();
 
 /** No keep-alive (pipelining 0): every message resolves, checks and connects anew. An explicit agent knows no proxy. */
-function agentFor(context: ChannelContext, isPlainHttp: boolean): Agent {
+export function agentFor(context: ChannelContext, isPlainHttp: boolean): Agent {
   const create = (isHttp: boolean): Agent =>
     new Agent({
       connect: { lookup: pinnedLookup(context, isHttp), timeout: ATTEMPT_MS },
@@ -222,7 +222,7 @@ export function readRetryAfter(value: string | undefined, date: string | undefin
 const NOTHING_SENT =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|CERT_|ERR_TLS|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/;
 
-function troubleOf(error: unknown, signal: AbortSignal): Delivery {
+export function troubleOf(error: unknown, signal: AbortSignal): Delivery {
   if (signal.aborted) return retry(`no answer within ${ATTEMPT_MS / 1000} s`, { uncertain: true });
   const causes = [error, error instanceof Error ? error.cause : null];
   if (causes.some((cause) => cause instanceof NotAllowed)) {

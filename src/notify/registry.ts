@@ -7,6 +7,7 @@ import { apprise } from './apprise.ts';
 import { type Batch, type ChannelContext, type ChannelKind, type Delivery, retry, type Settings } from './channel.ts';
 import { discord } from './discord.ts';
 import { email } from './email.ts';
+import { unsubscribing } from './leaving.ts';
 import { ntfy } from './ntfy.ts';
 import { ATTEMPT_MS } from './outbound.ts';
 import { pagerduty } from './pagerduty.ts';
@@ -39,10 +40,6 @@ type ChannelInput = {
 export type ParsedChannel =
   | { readonly ok: true; readonly value: ChannelInput }
   | { readonly ok: false; readonly errors: readonly FieldError[] };
-
-const NOT_BUILT: Readonly<Record<string, string>> = {
-  remind_every: 'reminders are not built yet: leave remind_every out',
-};
 
 /** Reads the JSON of a channel: its kind, the fields of that kind, `operator`; nothing else. Resolves names. */
 export async function parseChannel(input: unknown, context: ChannelContext): Promise<ParsedChannel> {
@@ -77,7 +74,7 @@ function fieldErrors(
   const known = new Set(kind.fields.map((field) => field.name));
   const unknown = Object.keys(fields)
     .filter((path) => !known.has(path))
-    .map((path) => ({ path, message: NOT_BUILT[path] ?? `${name} channels have no such field` }));
+    .map((path) => ({ path, message: `${name} channels have no such field` }));
   const wrong = kind.fields
     .filter((field) => typeof fields[field.name] !== 'string' && (field.required || fields[field.name] !== undefined))
     .map(({ name: path, label }) => ({
@@ -87,8 +84,11 @@ function fieldErrors(
   return [...unknown, ...wrong];
 }
 
-/** The JSON of a channel as a schema, for the API's description; parseChannel says more about what is wrong. */
-export function channelSchema() {
+/**
+ * The JSON of a channel as a schema, for the API's description; parseChannel says more about what is wrong. `common`: what
+ * whoever takes it reads beside.
+ */
+export function channelSchema(common: Readonly<Record<string, z.ZodType>> = {}) {
   const bodies = [...channelKinds].map(([name, { fields }]) =>
     z.strictObject({
       kind: z.literal(name),
@@ -99,6 +99,7 @@ export function channelSchema() {
         }),
       ),
       operator: z.boolean().optional().describe('also gets notices about Rollcall itself and about dead channels'),
+      ...common,
     }),
   );
   return z.union(bodies);
@@ -151,10 +152,15 @@ export async function sendTest(
     readonly report: (error: unknown) => void;
   },
 ): Promise<Delivery> {
-  const sentAt = await database.transaction(async (tx) => tx.now);
+  const kind = channelKinds.get(channel.kind);
+  const { sentAt, about } = await database.transaction(async (tx) => ({
+    sentAt: tx.now,
+    about: await unsubscribing(tx, channel, { kind, context }),
+  }));
   const id = newMessageId();
   const event = { ...createTestMessage(channel.slug, sentAt), occurrences: [], occurrenceCount: 0 };
-  const delivery = await sendOnce(channel, { id, sentAt, inReplyTo: null, events: [event] }, { context, report });
+  const batch = { id, sentAt, inReplyTo: null, events: [event], ...about };
+  const delivery = await sendOnce(channel, batch, { context, report });
   await database.transaction((tx) => recordAttempt(tx, channel.id, { messageId: id, rows: 0, delivery }));
   return delivery;
 }

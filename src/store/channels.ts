@@ -1,7 +1,11 @@
 import type { NoticeMessage } from '../core/message.ts';
-import { formatInstant, type Instant } from '../core/time.ts';
+import { formatInstant, type Instant, type Seconds } from '../core/time.ts';
 import type { Tx } from './database.ts';
 import { enqueueNotice, WORTH_MS } from './outbox.ts';
+import type { ToldKind } from './routing.ts';
+
+/** Incidents of these kinds (null: all) of jobs with one of these tags (null: any); at least one of the two is set. */
+export type Routes = { readonly kinds: readonly ToldKind[] | null; readonly tags: readonly string[] | null };
 
 /** A channel as stored. `settings` holds secrets: show them through `redact` of notify/registry.ts only. */
 export type ChannelRow = {
@@ -11,32 +15,40 @@ export type ChannelRow = {
   readonly kind: string;
   readonly settings: Readonly<Record<string, string>>;
   readonly operator: boolean;
+  /** An open incident is told again after this; null: never. */
+  readonly remindEvery: Seconds | null;
+  /** What it gets beside what jobs send it; null: nothing. */
+  readonly routes: Routes | null;
   readonly createdAt: Instant;
   readonly deadSince: Instant | null;
   readonly lastFailure: string | null;
 };
 
 const columns = ({ sql }: Tx) => sql`
-  id, project_id as "projectId", slug, kind, settings, operator, created_at as "createdAt", dead_since as "deadSince",
-  last_failure as "lastFailure"`;
+  id, project_id as "projectId", slug, kind, settings, operator, remind_every as "remindEvery",
+  case when route_kinds is not null or route_tags is not null
+    then jsonb_build_object('kinds', route_kinds, 'tags', route_tags) end as routes,
+  created_at as "createdAt", dead_since as "deadSince", last_failure as "lastFailure"`;
 
 export type NewChannel = Pick<ChannelRow, 'projectId' | 'slug' | 'kind' | 'settings'> & {
   /** Not said: true where the project has no other such channel, so that somebody hears of a dead one. */
   readonly operator: boolean | undefined;
-};
+} & Partial<Pick<ChannelRow, 'remindEvery' | 'routes'>>;
 
 /** Creates or replaces a channel. Changed settings make it alive again, and what waits for it goes out at once. */
 export async function upsertChannel(
   tx: Tx,
-  { projectId, slug, kind, settings, operator }: NewChannel,
+  { projectId, slug, kind, settings, operator, remindEvery = null, routes = null }: NewChannel,
 ): Promise<{ readonly channel: ChannelRow; readonly created: boolean }> {
   const old = await getChannel(tx, projectId, slug);
   const [row] = await tx.sql<(ChannelRow & { created: boolean })[]>`
-    insert into channels (project_id, slug, kind, settings, operator, created_at)
+    insert into channels (project_id, slug, kind, settings, operator, remind_every, route_kinds, route_tags, created_at)
     values (${projectId}, ${slug}, ${kind}, ${JSON.stringify(settings)}::jsonb, coalesce(${operator ?? null}::boolean,
-      not exists (select from channels where project_id = ${projectId} and slug <> ${slug} and operator)), ${tx.now})
+      not exists (select from channels where project_id = ${projectId} and slug <> ${slug} and operator)),
+      ${remindEvery}, ${texts(routes?.kinds)}::text[], ${texts(routes?.tags)}::text[], ${tx.now})
     on conflict (project_id, slug) do update
-    set kind = excluded.kind, settings = excluded.settings, operator = excluded.operator
+    set kind = excluded.kind, settings = excluded.settings, operator = excluded.operator,
+      remind_every = excluded.remind_every, route_kinds = excluded.route_kinds, route_tags = excluded.route_tags
     returning ${columns(tx)}, xmax = 0 as created`;
   if (!row) throw new Error('an upsert returned no row');
   const { created, ...channel } = row;
@@ -47,6 +59,8 @@ export async function upsertChannel(
     where channel_id = ${channel.id} and state = 'waiting' and lease is null and not_before > ${tx.now} and attempts > 0`;
   return { channel: { ...channel, deadSince: null, lastFailure: null }, created };
 }
+
+const texts = (list: readonly string[] | null | undefined): string[] | null => (list ? [...list] : null);
 
 function isSame(a: ChannelRow['settings'], b: ChannelRow['settings']): boolean {
   return Object.keys({ ...a, ...b }).every((name) => a[name] === b[name]);
@@ -72,17 +86,6 @@ export async function listChannels(
 export async function deleteChannel(tx: Tx, projectId: number, slug: string): Promise<boolean> {
   const rows = await tx.sql`delete from channels where project_id = ${projectId} and slug = ${slug} returning id`;
   return rows.length === 1;
-}
-
-/** Which channels each of these jobs tells. */
-export async function routedChannels(
-  tx: Tx,
-  jobIds: readonly number[],
-): Promise<readonly { readonly jobId: number; readonly channelId: number }[]> {
-  return tx.sql<{ jobId: number; channelId: number }[]>`
-    select j.id as "jobId", c.id as "channelId" from jobs j join channels c on c.project_id = j.project_id
-      and (coalesce(j.definition -> 'channels', 'null') = 'null' or j.definition -> 'channels' @> to_jsonb(c.slug))
-    where j.id = any(${jobIds as number[]}::bigint[]) order by j.id, c.id`;
 }
 
 /** The channels that hear about Rollcall itself: of one project, or (null) of all. */

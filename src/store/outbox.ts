@@ -3,9 +3,11 @@ import type { IncidentMessage, Message, NoticeMessage } from '../core/message.ts
 import type { Instant } from '../core/time.ts';
 import { doubtOf, readLife } from './clock-doubt.ts';
 import type { Tx } from './database.ts';
+import { isRouted } from './routing.ts';
+import { isHeld, LONGEST_HOLD_MS } from './withholding.ts';
 
 /** A message leaves this long after the first row that waits for it. */
-const GROUPING_MS = 5000;
+export const GROUPING_MS = 5000;
 /** How long a sender may hold a message: three times what one attempt takes. */
 export const LEASE_MS = 30_000;
 /** How long a row is worth sending. */
@@ -34,7 +36,10 @@ export async function enqueue(tx: Tx, rows: readonly NewRow[]): Promise<void> {
     on conflict do nothing`;
 }
 
-/** The same for the channels of each job: those its definition names, or every channel of its project. */
+/**
+ * The same for the channels that each job tells of this kind now (store/routing.ts). The end of an incident goes also to
+ * those that were promised more of it before: who was told of a problem is told that it is over.
+ */
 export async function enqueueForJobs(
   tx: Tx,
   rows: readonly (Omit<NewRow, 'channelId'> & { readonly jobId: number })[],
@@ -46,14 +51,12 @@ export async function enqueueForJobs(
     from jsonb_to_recordset(${jsonText(rows)}::jsonb)
       as given ("jobId" bigint, "incidentId" bigint, event integer, payload jsonb)
     join jobs j on j.id = "jobId"
-    join channels c on c.project_id = j.project_id and ${routedTo(tx)}
+    join channels c on c.project_id = j.project_id
+      and (${isRouted(tx, tx.sql`(payload -> 'incident' ->> 'kind')`)}
+        or payload ->> 'type' = 'incident.resolved' and exists (
+          select from outbox o where o.incident_id = "incidentId" and o.channel_id = c.id))
     order by "incidentId", event, c.id
     on conflict do nothing`;
-}
-
-/** Whether job `j` tells channel `c`: `channels` null (or never said) is every channel. */
-function routedTo({ sql }: Tx) {
-  return sql`(coalesce(j.definition -> 'channels', 'null') = 'null' or j.definition -> 'channels' @> to_jsonb(c.slug))`;
 }
 
 /** JSON that PostgreSQL takes: it refuses NUL and halves of characters, which a job's output may hold. */
@@ -131,8 +134,9 @@ export async function channelsWithWork(tx: Tx): Promise<readonly number[]> {
   const rows = await tx.sql<{ id: number }[]>`
     select c.id from channels c
     where exists (select from outbox o where o.channel_id = c.id and o.state = 'waiting'
-        and (o.not_before <= ${tx.now} or o.not_before > ${tx.now + WORTH_MS}
-          or o.created_at > ${tx.now} or o.created_at <= ${tx.now - WORTH_MS}))
+        and (o.not_before <= ${tx.now} or o.created_at > ${tx.now}
+          or case when ${isHeld(tx)} then o.not_before > ${tx.now + LONGEST_HOLD_MS}
+            else o.not_before > ${tx.now + WORTH_MS} or o.created_at <= ${tx.now - WORTH_MS} end))
       or (exists (select from outbox o where o.channel_id = c.id and o.state = 'waiting')
         and (select a.at from attempts a where a.channel_id = c.id order by a.id desc limit 1) > ${tx.now})
     order by c.id`;
@@ -144,6 +148,7 @@ export type WaitingRow = {
   readonly id: number;
   readonly incidentId: number | null;
   readonly type: Message['type'];
+  /** When it was promised; of one that was withheld, when that ended. Its worth counts from here. */
   readonly createdAt: Instant;
   readonly notBefore: Instant;
   /**
@@ -170,10 +175,13 @@ export type Waiting = {
   readonly isDoubted?: boolean;
 };
 
-/** Everything that waits for a locked channel, oldest first, and when it was last tried. */
+/**
+ * Everything that waits for a locked channel, oldest first, and when it was last tried. What is withheld is left out, unless
+ * its incident has ended meanwhile.
+ */
 export async function waitingRows(tx: Tx, channelId: number): Promise<Waiting> {
   const rows = await tx.sql<WaitingRow[]>`
-    select o.id, o.incident_id as "incidentId", o.payload ->> 'type' as type, o.created_at as "createdAt",
+    select o.id, o.incident_id as "incidentId", o.payload ->> 'type' as type, ${freshSince(tx)} as "createdAt",
       o.not_before as "notBefore", o.lease, o.lease_until as "leaseUntil", o.message_id as "messageId", o.attempts,
       coalesce(i.silent and i.resolved_at is not null, false) as "endedSilently",
       coalesce(first.told, false) as told, first.receipt as thread,
@@ -188,11 +196,18 @@ export async function waitingRows(tx: Tx, channelId: number): Promise<Waiting> {
       order by d.event limit 1
     ) first on true
     where o.channel_id = ${channelId} and o.state = 'waiting'
+      and not (${isHeld(tx)} and o.not_before > ${tx.now} and o.not_before <= ${tx.now + LONGEST_HOLD_MS}
+        and i.resolved_at is null)
     order by o.id limit ${MOST_ROWS}`;
   const [last] = await tx.sql<{ at: Instant }[]>`
     select at from attempts where channel_id = ${channelId} order by id desc limit 1`;
   const doubt = await doubtOf(tx, (await readLife(tx)).last);
   return { rows, lastAttemptAt: last?.at ?? null, isDoubted: doubt !== null };
+}
+
+/** What was withheld for a month is worth as much afterwards as what is new. */
+function freshSince(tx: Tx) {
+  return tx.sql`case when ${isHeld(tx)} then greatest(o.created_at, least(o.not_before, ${tx.now})) else o.created_at end`;
 }
 
 /** Ends rows that wait, without a message; the reason stays with them. */
@@ -220,7 +235,8 @@ export type Lease = { readonly id: string; readonly messageId: string; readonly 
 export async function lease(tx: Tx, rowIds: readonly number[], messageId: string): Promise<Lease> {
   const id = randomUUID();
   const taken = await tx.sql<{ id: number }[]>`
-    update outbox set lease = ${id}, lease_until = ${tx.now + LEASE_MS}, message_id = ${messageId}, attempts = attempts + 1
+    update outbox o set lease = ${id}, lease_until = ${tx.now + LEASE_MS}, message_id = ${messageId},
+      attempts = attempts + 1, created_at = ${freshSince(tx)}
     where id = any(${rowIds as number[]}::bigint[]) and state = 'waiting' returning id`;
   return { id, messageId, rowIds: taken.map((row) => row.id) };
 }
@@ -231,6 +247,7 @@ export type NoticeLine = {
   readonly name: string;
   readonly tags: readonly string[];
   readonly zone: string;
+  readonly missedRuns: string | null;
   readonly scheduledFor: Instant;
   readonly state: string;
   /** Lines of this notice for this channel, also those beyond the first 1,000. */
@@ -248,13 +265,13 @@ export async function leasedPayloads(
   const lines = await tx.sql<NoticeLine[]>`
     select * from (
       select n.notice_id as "noticeId", j.slug, j.definition ->> 'name' as name, j.definition -> 'tags' as tags,
-        coalesce(v.zone, j.definition ->> 'zone') as zone, n.scheduled_for as "scheduledFor",
+        coalesce(v.zone, j.definition ->> 'zone') as zone, j.definition ->> 'missedRuns' as "missedRuns", n.scheduled_for as "scheduledFor",
         coalesce(s.state, 'unknown') as state, count(*) over (partition by n.notice_id) as total,
         row_number() over (partition by n.notice_id order by n.scheduled_for, j.slug) as place
       from outbox o
       join channels c on c.id = o.channel_id
       join notice_occurrences n on n.notice_id = o.notice_id
-      join jobs j on j.id = n.job_id and j.project_id = c.project_id and ${routedTo(tx)}
+      join jobs j on j.id = n.job_id and j.project_id = c.project_id and ${isRouted(tx, tx.sql`'unknown'`)}
       left join occurrences s on s.job_id = n.job_id and s.scheduled_for = n.scheduled_for
       left join schedule_versions v on v.job_id = s.job_id and v.number = s.version
       where o.id = any(${ids}::bigint[])

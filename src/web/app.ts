@@ -15,11 +15,13 @@ export type AppDeps = ProbeDeps & {
   readonly pings: PingDeps;
   /** Mounted at /api/v1. */
   readonly api: Hono;
+  /** Pages with addresses of their own, beside the home page. */
+  readonly pages?: readonly Hono[];
   readonly publicUrl: string;
 };
 
 /** The whole of HTTP: pings, API, pages, probes. It never listens and never reads the environment. */
-export function createApp({ pings, api, publicUrl, ...probes }: AppDeps): Hono {
+export function createApp({ pings, api, pages = [], publicUrl, ...probes }: AppDeps): Hono {
   const app = createProbes(probes);
   const { metrics, readHealth } = probes;
   // One handler alone, without middleware: this is the path that must be fast.
@@ -32,6 +34,7 @@ export function createApp({ pings, api, publicUrl, ...probes }: AppDeps): Hono {
   app.route('/api/v1', api);
   app.use('/', metrics.measure('home'));
   app.route('/', homePage(readHealth, publicUrl));
+  for (const page of pages) app.route('/', page);
   return app;
 }
 

@@ -1,10 +1,11 @@
 import type { Context } from 'hono';
-import { formatInstant } from '../../core/time.ts';
+import { formatDuration, formatInstant } from '../../core/time.ts';
 import { channelSchema as channelInputSchema, parseChannel, redact, sendTest } from '../../notify/registry.ts';
 import { type ChannelRow, deleteChannel, getChannel, listChannels, upsertChannel } from '../../store/channels.ts';
 import type { Caller } from './auth.ts';
 import { readJsonObject } from './body.ts';
 import { slugOf } from './bring-to-now.ts';
+import { channelFields, readChannelFields } from './channel-fields.ts';
 import type { ApiDeps } from './deps.ts';
 import { type Endpoint, problemAnswer } from './endpoint.ts';
 import { LIST_SIZE, limitParameter, pageOf, readQuery, slugCursor } from './query.ts';
@@ -28,7 +29,7 @@ function put(deps: ApiDeps): Endpoint {
     method: 'put',
     id: 'putChannel',
     summary: 'Creates a channel, or replaces its settings',
-    body: channelInputSchema(),
+    body: channelInputSchema(channelFields),
     answers: {
       200: { ...CHANNEL, description: 'The channel, replaced.' },
       201: { ...CHANNEL, description: 'The channel, created.' },
@@ -101,11 +102,12 @@ async function putChannel({ database, channelContext }: ApiDeps, c: Context, { p
   const body = await readJsonObject(c);
   if (!body.ok) return unreadable(body.status, body.detail);
   const slugErrors = isSlug(slug) ? [] : [{ path: 'slug', message: 'a slug is 1 to 100 of a-z, 0-9, "-" and "_"' }];
-  const parsed = await parseChannel(body.value, channelContext);
-  if (!parsed.ok) return invalid([...slugErrors, ...parsed.errors]);
-  if (slugErrors.length > 0) return invalid(slugErrors);
+  const { own, rest, errors } = readChannelFields(body.value);
+  const parsed = await parseChannel(rest, channelContext);
+  const wrong = [...slugErrors, ...(parsed.ok ? [] : parsed.errors), ...errors];
+  if (!parsed.ok || wrong.length > 0) return invalid(wrong);
   const { channel, created } = await database.transaction((tx) =>
-    upsertChannel(tx, { projectId, slug, ...parsed.value }),
+    upsertChannel(tx, { projectId, slug, ...parsed.value, ...own }),
   );
   return Response.json(channelJson(channel), { status: created ? 201 : 200 });
 }
@@ -140,7 +142,7 @@ async function findChannel({ database }: ApiDeps, c: Context, { projectId }: Cal
   return isSlug(slug) ? database.transaction((tx) => getChannel(tx, projectId, slug)) : null;
 }
 
-function noSuchChannel(): Response {
+export function noSuchChannel(): Response {
   return notFound('there is no channel of this slug in the project: GET /api/v1/channels lists them');
 }
 
@@ -150,6 +152,8 @@ function channelJson(channel: ChannelRow) {
     kind: channel.kind,
     ...redact(channel),
     operator: channel.operator,
+    remind_every: channel.remindEvery === null ? null : formatDuration(channel.remindEvery),
+    routes: channel.routes,
     created_at: formatInstant(channel.createdAt),
     dead_since: channel.deadSince === null ? null : formatInstant(channel.deadSince),
     last_failure: channel.lastFailure,

@@ -2,19 +2,24 @@ import { OpenAPIHono } from '@hono/zod-openapi';
 import type { Hono } from 'hono';
 import type { BlankEnv } from 'hono/types';
 import { onError, onNotFound } from '../problem.ts';
+import { acknowledgeEndpoints } from './acknowledging.ts';
 import { backlogEndpoints } from './backlog.ts';
 import { channelEndpoints } from './channels.ts';
 import { claimEndpoints } from './claims.ts';
 import { clockEndpoints } from './clock.ts';
+import { deliveryLogEndpoints } from './delivery-log.ts';
 import type { ApiDeps } from './deps.ts';
 import { DOCS_POLICY, docsPage, type ShownDocument } from './docs-page.ts';
 import { addEndpoint } from './endpoint.ts';
 import { incidentEndpoints } from './incidents.ts';
 import { pingEndpoints } from './job-pings.ts';
 import { jobEndpoints } from './jobs.ts';
+import { maintenanceEndpoints } from './maintenance.ts';
 import { occurrenceEndpoints } from './occurrences.ts';
 import { owedEndpoints } from './owed.ts';
 import { previewEndpoints } from './preview.ts';
+import { reportEndpoints } from './reports.ts';
+import { routingEndpoints } from './routing.ts';
 
 export type { ApiDeps } from './deps.ts';
 
@@ -38,7 +43,12 @@ export function createApi(deps: ApiDeps): Hono {
     ...backlogEndpoints(deps),
     ...pingEndpoints(deps),
     ...incidentEndpoints(deps),
+    ...acknowledgeEndpoints(deps),
     ...channelEndpoints(deps),
+    ...deliveryLogEndpoints(deps),
+    ...routingEndpoints(deps),
+    ...maintenanceEndpoints(deps),
+    ...reportEndpoints(deps),
     ...previewEndpoints(deps),
     ...clockEndpoints(deps),
   ];

@@ -225,6 +225,12 @@ export const incidentSchema = z
     state: z.enum(['open', 'resolved']),
     opened_at: instant,
     acked_at: instant.nullable(),
+    acked_by: z
+      .string()
+      .nullable()
+      .describe('An API key by the begin of its hash, or the channel whose link was used.'),
+    snoozed_until: instant.nullable().describe('Nothing of it goes out before; null: not snoozed.'),
+    snoozed_by: z.string().nullable(),
     resolved_at: instant.nullable(),
     occurrence_count: z.int(),
     occurrences: z
@@ -233,11 +239,62 @@ export const incidentSchema = z
   })
   .openapi('Incident');
 
+export const snoozeSchema = z
+  .strictObject({
+    until: z.string().nullable().meta({
+      description: 'An RFC 3339 instant or a duration from now, at most 366d away; null ends the snooze.',
+      example: '4h',
+    }),
+  })
+  .openapi('Snooze');
+
+export const notificationSchema = z
+  .strictObject({
+    channel: z.string(),
+    event: z.int().describe('Events of an incident are numbered from 1.'),
+    type: z.enum(['incident.opened', 'incident.reminded', 'incident.resolved']),
+    state: z
+      .enum(['waiting', 'delivered', 'rejected', 'withheld', 'expired'])
+      .describe('withheld with not_before: it is looked at again then.'),
+    reason: z.string().nullable().describe('Why it is withheld, or what the last attempt said.'),
+    attempts: z.int(),
+    message_id: z.string().nullable().describe('The message that it was in; see the attempts of the channel.'),
+    not_before: instant.nullable(),
+    delivered_at: instant.nullable(),
+  })
+  .openapi('Notification');
+
+export const attemptSchema = z
+  .strictObject({
+    at: instant,
+    outcome: z.enum(['delivered', 'retry', 'rejected']),
+    reason: z.string().nullable(),
+    message_id: z.string().describe('Equal on every attempt of a message.'),
+    incidents: z
+      .array(z.strictObject({ id: z.int(), kind: z.enum(incidentKinds), job: z.string() }))
+      .describe('What the message told of; the first 100. Empty: a notice, or a test.'),
+  })
+  .openapi('Attempt');
+
+export const routeSchema = z
+  .strictObject({
+    channel: z.string(),
+    kind: z.string().describe('Of the channel.'),
+    told: z.boolean(),
+    reason: z.string(),
+  })
+  .openapi('Route');
+
 export const channelSchema = z
   .looseObject({
     slug: z.string(),
     kind: z.string(),
     operator: z.boolean(),
+    remind_every: shortDuration.nullable().describe('An open incident is told again after this; null: never.'),
+    routes: z
+      .strictObject({ kinds: z.array(z.string()).nullable(), tags: z.array(z.string()).nullable() })
+      .nullable()
+      .describe('What it gets beside what jobs send it by name; null: what jobs send it, and nothing else.'),
     created_at: instant,
     dead_since: instant.nullable().describe('Since when nothing gets through.'),
     last_failure: z.string().nullable(),
@@ -287,7 +344,7 @@ export function textParameterOf(description: string) {
   return z.string().optional().describe(description);
 }
 
-/** The parameters of the preview. */
+/** The parameters of a call that is no list. */
 export function previewQuery(parameters: Readonly<Record<string, z.ZodType>>) {
   return z.object(parameters);
 }

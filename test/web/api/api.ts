@@ -6,8 +6,12 @@ import { createChanges } from '../../../src/engine/changes.ts';
 import { createClaims } from '../../../src/engine/claims.ts';
 import { createEvaluator } from '../../../src/engine/evaluator.ts';
 import { createIngest, type IncomingPing } from '../../../src/engine/ingest.ts';
+import { createMaintenance } from '../../../src/engine/maintenance.ts';
+import { createMaintenanceRound } from '../../../src/engine/maintenance-round.ts';
 import { createVersionCache } from '../../../src/engine/working-set.ts';
 import { createLog } from '../../../src/log.ts';
+import { createFetchText } from '../../../src/notify/calendar-feed.ts';
+import type { ChannelContext } from '../../../src/notify/channel.ts';
 import { beat } from '../../../src/store/beats.ts';
 import type { Database } from '../../../src/store/database.ts';
 import { addKey } from '../../../src/store/keys.ts';
@@ -42,6 +46,8 @@ export type TestApi = {
   ping(slug: string, kind: IncomingPing['kind'], more?: Partial<IncomingPing>): Promise<void>;
   /** One round of the evaluator. */
   tick(): Promise<void>;
+  /** One round of the loop behind windows. */
+  round(): Promise<void>;
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
   drop(): Promise<void>;
 };
@@ -60,7 +66,6 @@ export async function startApi(at: string): Promise<TestApi> {
   const projectId = await addProject(database, 'default', KEY);
   await addProject(database, 'other', OTHER_KEY);
   const publicUrl = 'https://rollcall.example.org';
-  const engine = engineOver(database);
   await database.transaction((tx) => beat(tx, REPLICA, tx.now));
   const channelContext = {
     publicUrl,
@@ -69,8 +74,9 @@ export async function startApi(at: string): Promise<TestApi> {
     mailFrom: 'rollcall@example.org',
     zones,
   };
-  const { changes, claims, catchUp, ingest } = engine;
-  const api = createApi({ database, zones, changes, claims, catchUp, publicUrl, channelContext, log });
+  const engine = engineOver(database, channelContext);
+  const { ingest, evaluator, round, ...verbs } = engine;
+  const api = createApi({ database, zones, ...verbs, publicUrl, channelContext, log });
   const monotonic = () => 0;
   const pings = {
     ingest,
@@ -102,7 +108,10 @@ export async function startApi(at: string): Promise<TestApi> {
       if (answer.outcome !== 'accepted') throw new Error(JSON.stringify(answer));
     },
     async tick() {
-      await engine.evaluator.tick();
+      await evaluator.tick();
+    },
+    async round() {
+      await round.tick();
     },
     async call(method, path, body, headers = {}) {
       const response = await api.request(path, {
@@ -119,7 +128,7 @@ export async function startApi(at: string): Promise<TestApi> {
 }
 
 /** The engine as it runs, but for time: nothing waits, and the only clock is that of the test. */
-function engineOver(database: Database) {
+function engineOver(database: Database, channelContext: ChannelContext) {
   const clock = { monotonic: () => 0, sleep: () => Promise.resolve() };
   const log = createLog('silent');
   const deps = {
@@ -131,10 +140,15 @@ function engineOver(database: Database) {
     settleMs: 600_000,
     vitals: createVitals(clock.monotonic),
   };
+  const catchUp = createCatchUp(deps);
+  const maintenanceDeps = { ...deps, catchUp, fetchText: createFetchText(channelContext) };
   return {
+    readMaintenance: deps.versions.book.heldNow,
+    maintenance: createMaintenance(maintenanceDeps),
+    round: createMaintenanceRound(maintenanceDeps),
     changes: createChanges(deps),
     claims: createClaims(deps),
-    catchUp: createCatchUp(deps),
+    catchUp,
     evaluator: createEvaluator(deps),
     ingest: createIngest(deps),
   };
@@ -189,6 +203,8 @@ const DEFINITION: JobDefinition = {
   maxCatchUp: null,
   throttle: null,
   overlap: 'forbid',
+  alertAfter: {},
+  after: [],
   duplicates: 'alert',
   unscheduled: 'record',
   channels: null,

@@ -1,7 +1,5 @@
-// biome-ignore-start lint/style/noRestrictedImports: pure, and their home is this file: the syntax of RFC 5545
 import ICAL from 'ical.js';
 import { findIana } from 'windows-iana';
-// biome-ignore-end lint/style/noRestrictedImports: as above
 import { type CalendarEvent, expandCalendar, LONGEST_EVENT_MS, MOST_A_YEAR } from './calendar.ts';
 import { groupBy } from './group.ts';
 import {
@@ -16,8 +14,15 @@ import {
 } from './time.ts';
 import type { LocalTime, Zone } from './zone.ts';
 
-/** What a calendar is read with: its own zone for all-day and floating times, and the zones that its events name. */
-export type CalendarContext = { readonly zone: string; readonly zoneOf: (name: string) => Result<Zone> };
+/** What a calendar is read with. */
+export type CalendarContext = {
+  /** Of all-day and floating times. */
+  readonly zone: string;
+  /** The zones that its events name. */
+  readonly zoneOf: (name: string) => Result<Zone>;
+  /** Asked again and again; when it says no, the calendar is refused, because everybody waits for it. */
+  readonly hasTime: () => boolean;
+};
 
 /** The largest calendar, in characters. */
 export const LARGEST_CALENDAR = 1_000_000;
@@ -45,11 +50,14 @@ export function parseCalendar(text: string, context: CalendarContext, now: Insta
     return parsed(events);
   } catch (error) {
     if (error instanceof Unreadable) return refused(error.message);
-    return refused(`is not a calendar (.ics): ${error instanceof Error ? error.message : String(error)}`);
+    // Not what the library says: that repeats the text, which may come from an address that the asker cannot see.
+    return refused('is not a calendar (.ics): it cannot be read as one');
   }
 }
 
 function componentsOf(text: string): readonly Component[] {
+  // PostgreSQL takes no NUL, JSON no half of a surrogate pair.
+  if (/\0|\p{Surrogate}/u.test(text)) throw new Unreadable('has characters that are not text');
   const read = ICAL.parse(text.replace(/^\ufeff/, '')) as Component | readonly Component[];
   const all = (typeof read[0] === 'string' ? [read] : read) as readonly Component[];
   const calendars = all.filter(([name]) => name === 'vcalendar');
@@ -212,6 +220,7 @@ function countOut(events: readonly CalendarEvent[], context: CalendarContext, no
   const year = new Date(now).getUTCFullYear();
   const counts = [0, 0, 0];
   for (const event of events) {
+    if (!context.hasTime()) throw new Unreadable('has recurrence rules that take too long to follow');
     try {
       const calendar = expandCalendar([event], (name) => zoneNamed(name, context), { isStrict: true });
       for (const i of counts.keys()) counts[i] = (counts[i] ?? 0) + calendar.beginningIn(year - 1 + i).length;

@@ -1,4 +1,3 @@
-// biome-ignore lint/style/noRestrictedImports: pure, and its home is this file: recurrence rules of RFC 5545
 import { RRuleTemporal } from 'rrule-temporal';
 import type { Instant, Seconds } from './time.ts';
 import { type LocalTime, MAX_SHIFT_MS, type Zone } from './zone.ts';
@@ -25,10 +24,10 @@ export type NamedStretch = Stretch & { readonly summary: string };
 /** What an event may last, and a rule may cost: one that finds nothing must not search for ever. */
 export const LONGEST_EVENT_MS = 366 * 86_400_000;
 const DAY_MS = 86_400_000;
-const MAX_PERIODS = 20_000;
-const MAX_CANDIDATES = 100_000;
+const MAX_PERIODS = 10_000;
+const MAX_CANDIDATES = 50_000;
 /** Stretches of one year, at most; `parseCalendar` refuses a calendar that has more of them now. */
-export const MOST_A_YEAR = 20_000;
+export const MOST_A_YEAR = 5000;
 
 /** The events of a calendar as stretches, a year at a time. */
 export type Calendar = {

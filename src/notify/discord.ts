@@ -94,6 +94,8 @@ function write(piece: Piece): string {
       return `• ${escapeDiscord(piece.text)}`;
     case 'text':
       return escapeDiscord(piece.text);
+    case 'link':
+      return `${escapeDiscord(piece.text)}: <${piece.url}>`;
     case 'command':
       return codeOf(piece.text);
     case 'output':

@@ -10,10 +10,11 @@ import {
   rejected,
   retry,
 } from './channel.ts';
+import { mailHtml } from './mail-html.ts';
+import { mailText } from './mail-text.ts';
 import { ATTEMPT_MS } from './outbound.ts';
-import { plain, shownOutput } from './phrases.ts';
-import type { Part, Story } from './story.ts';
-import { type Rest, type Wording, wording } from './wording.ts';
+import { plain } from './phrases.ts';
+import { wording } from './wording.ts';
 
 const ONE_ADDRESS = 'write one plain address, such as ops@example.org: no name, quotes, commas, brackets or lists';
 
@@ -21,6 +22,8 @@ const ONE_ADDRESS = 'write one plain address, such as ops@example.org: no name, 
 export const email: ChannelKind = {
   label: 'E-mail',
   fields: [{ name: 'to', label: 'Address', secret: false, required: true }],
+  // An end stands in the conversation of its beginning.
+  grouping: 'thread',
   async parse({ to = '' }, context) {
     const sender = senderOf(context);
     const message = sender.ok ? ONE_ADDRESS : sender.reason;
@@ -28,7 +31,11 @@ export const email: ChannelKind = {
       ? { ok: true, value: { to } }
       : { ok: false, errors: [{ path: sender.ok ? 'to' : 'kind', message }] };
   },
-  open({ to = '' }, context): Result<Channel> {
+  open({ to = '', unsubscribed }, context): Result<Channel> {
+    if (unsubscribed !== undefined) {
+      const gone = rejected(`${unsubscribed} unsubscribed, and no address is left`, { permanent: true });
+      return parsed({ send: async () => gone });
+    }
     const sender = senderOf(context);
     if (!sender.ok) return sender;
     if (!isPlainAddress(to)) return refused(ONE_ADDRESS);
@@ -36,6 +43,7 @@ export const email: ChannelKind = {
     return parsed({ send: (batch, signal) => sendMail(pool, mailOf(batch, to, sender.value.from, context), signal) });
   },
   redact: ({ to = '' }) => ({ to }),
+  recipient: ({ to = '' }) => (to === '' ? null : to),
   async close(context) {
     pools.get(context)?.close();
     pools.delete(context);
@@ -103,25 +111,32 @@ function poolFor(context: ChannelContext, url: string): Pool {
 
 type Mail = Parameters<Pool['sendMail']>[0];
 
-/** The mail of a batch. Address and envelope are given as objects: nothing is left for a parser to read differently. */
-function mailOf(batch: Batch, to: string, from: Mailbox, context: ChannelContext): Mail {
+/**
+ * The mail of a batch. Address and envelope are given as objects: nothing is left for a parser to read differently. A
+ * reply has the subject of the mail it answers: Gmail begins a new conversation where the subject changes, whatever the
+ * references say (https://support.google.com/mail/answer/5900).
+ */
+function mailOf(batch: Batch, to: string, from: Mailbox, context: ChannelContext): Mail & { readonly subject: string } {
   const words = wording(batch, context);
+  const { unsubscribeUrl = null, inReplyTo } = batch;
   const domain = from.address.slice(from.address.indexOf('@') + 1);
-  const thread =
-    batch.inReplyTo === null
-      ? {}
-      : { inReplyTo: `<${batch.inReplyTo.id}@${domain}>`, references: `<${batch.inReplyTo.id}@${domain}>` };
+  const first = inReplyTo === null ? null : `<${inReplyTo.id}@${domain}>`;
+  const answered = inReplyTo?.receipt ?? null;
   return {
     from,
     to: { name: '', address: to },
     envelope: { from: from.address, to: [to] },
-    subject: plain(`[Rollcall] ${words.subject}`, 200),
+    subject: answered === null ? plain(`[Rollcall] ${words.subject}`, 200) : `Re: ${answered}`,
     messageId: `<${batch.id}@${domain}>`,
-    ...thread,
+    ...(first === null ? {} : { inReplyTo: first, references: first }),
     date: new Date(batch.sentAt),
-    headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
-    text: mailText(words),
-    html: mailHtml(words),
+    headers: {
+      'Auto-Submitted': 'auto-generated',
+      'X-Auto-Response-Suppress': 'All',
+      ...(unsubscribeUrl === null ? {} : oneClick(unsubscribeUrl)),
+    },
+    text: mailText(words, { to, unsubscribeUrl }),
+    html: mailHtml(words, { to, unsubscribeUrl }),
     // Lines of any length get through (RFC 5322, 2.1.1: 998 octets at most).
     textEncoding: 'quoted-printable',
     disableFileAccess: true,
@@ -129,10 +144,19 @@ function mailOf(batch: Batch, to: string, from: Mailbox, context: ChannelContext
   };
 }
 
-async function sendMail(pool: Pool, mail: Mail, signal: AbortSignal): Promise<Delivery> {
+/** RFC 8058: a mail program that offers to unsubscribe sends a POST, and shows no page. */
+function oneClick(url: string) {
+  return {
+    'List-Unsubscribe': { prepared: true, value: `<${url}>` },
+    'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+  };
+}
+
+/** The receipt is the subject that answers to this mail have to bear. */
+async function sendMail(pool: Pool, mail: ReturnType<typeof mailOf>, signal: AbortSignal): Promise<Delivery> {
   try {
     await pool.sendMail({ ...mail, signal });
-    return delivered();
+    return delivered(mail.subject.replace(/^Re: /, ''));
   } catch (error) {
     return judgeMail(error, signal);
   }
@@ -161,105 +185,3 @@ type MailError = {
   readonly response?: string;
   readonly syscall?: string;
 };
-
-/** Characters of one list of names: no mailbox wants a megabyte, and Gmail clips what is over 100 kB. */
-const NAMES = 20_000;
-
-/** The text part: the first line says everything. */
-function mailText({ headline, stories, rest, link }: Wording): string {
-  const isAlone = stories.length === 1 && rest.length === 0;
-  const told = stories.map((story) => storyText(story, isAlone));
-  // Without facts they are a list, without gaps.
-  const isList = stories.every(({ parts }) => parts.every(({ kind }) => kind === 'runs'));
-  const parts = isList ? [told.join('\n')] : told;
-  const all = [headline, ...parts, rest.map(restText).join('\n'), `Rollcall: ${link}`];
-  return `${all.filter((part) => part !== '').join('\n\n')}\n`;
-}
-
-function storyText({ title, parts }: Story, isAlone: boolean): string {
-  return [...(isAlone ? [] : [`* ${title}`]), ...parts.flatMap((part, index) => partText(part, index === 0))].join(
-    '\n',
-  );
-}
-
-function partText(part: Part, isFirst: boolean): readonly string[] {
-  switch (part.kind) {
-    case 'facts':
-      return part.facts.map(({ label, text }) => `${label}: ${text}`);
-    case 'runs':
-      return [...(isFirst ? [] : ['Runs:']), ...part.lines.map((line) => `  - ${line}`)];
-    case 'command':
-      return [`  ${part.line}`, ...(part.instead === null ? [] : [`  ${part.instead}`])];
-    case 'output': {
-      const lines = shownOutput(part.text).split('\n');
-      return ['Last output:', ...lines.map((line) => `  | ${line}`)];
-    }
-  }
-}
-
-/** Names as far as they fit. */
-function restText({ label, names }: Rest): string {
-  let room = NAMES;
-  const cut = names.findIndex((name) => {
-    room -= name.length + 2;
-    return room < 0;
-  });
-  const kept = cut === -1 ? names : names.slice(0, cut);
-  const more = names.length - kept.length;
-  return `${label}: ${kept.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-}
-
-/** The HTML part: the same, readable without images, scripts or a style sheet. */
-function mailHtml({ headline, stories, rest, link }: Wording): string {
-  const isAlone = stories.length === 1 && rest.length === 0;
-  const url = escapeHtml(link);
-  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"></head>
-<body style="font:16px/1.5 -apple-system,'Segoe UI',Roboto,sans-serif;color:#1b1b1b;max-width:42em;margin:0;padding:12px">
-<h1 style="font-size:19px;line-height:1.35;margin:0 0 12px">${escapeHtml(headline)}</h1>
-${stories.map((story) => storyHtml(story, isAlone)).join('\n')}
-${rest.map((one) => `<p>${escapeHtml(restText(one))}</p>\n`).join('')}<p>Rollcall: <a href="${url}">${url}</a></p>
-</body></html>
-`;
-}
-
-const COLOURS: Readonly<Record<Story['mood'], string>> = {
-  problem: '#c62828',
-  recovered: '#2e7d32',
-  notice: '#1565c0',
-};
-const CODE =
-  'white-space:pre-wrap;word-break:break-word;background:#f4f4f4;color:#1b1b1b;padding:8px;margin:4px 0;font-size:13px';
-
-function storyHtml({ mood, title, parts }: Story, isAlone: boolean): string {
-  const all = [
-    ...(isAlone ? [] : [`<strong>${escapeHtml(title)}</strong>`]),
-    ...parts.flatMap((part, index) => partHtml(part, index === 0)),
-  ];
-  if (all.length === 0) return '';
-  return `<div style="border-left:4px solid ${COLOURS[mood]};padding:2px 0 2px 12px;margin:0 0 14px">${all.join('\n')}</div>`;
-}
-
-function partHtml(part: Part, isFirst: boolean): readonly string[] {
-  switch (part.kind) {
-    case 'facts':
-      return part.facts.map(({ label, text }) => `<div><b>${escapeHtml(label)}:</b> ${escapeHtml(text)}</div>`);
-    case 'runs': {
-      const items = part.lines.map((line) => `<li>${escapeHtml(line)}</li>`).join('');
-      return [
-        ...(isFirst ? [] : ['<div><b>Runs:</b></div>']),
-        `<ul style="margin:0 0 8px;padding-left:20px">${items}</ul>`,
-      ];
-    }
-    case 'command':
-      return [
-        `<pre style="${CODE}">${escapeHtml(part.line)}</pre>`,
-        ...(part.instead === null ? [] : [`<div>${escapeHtml(part.instead)}</div>`]),
-      ];
-    case 'output':
-      return [`<div><b>Last output:</b></div><pre style="${CODE}">${escapeHtml(shownOutput(part.text))}</pre>`];
-  }
-}
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
-}

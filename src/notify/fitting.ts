@@ -1,12 +1,14 @@
 import { shownOutput } from './phrases.ts';
-import type { Part, Story } from './story.ts';
+import { type Part, runLines, type Story } from './story.ts';
 import type { Rest, Wording } from './wording.ts';
 
 /** A line or block of a message, as plain text: whoever writes it down escapes it. */
 export type Piece =
   | { readonly kind: 'title'; readonly mood: Story['mood']; readonly text: string }
   | { readonly kind: 'fact' | 'names'; readonly label: string; readonly text: string }
-  | { readonly kind: 'run' | 'text' | 'command' | 'output'; readonly text: string };
+  | { readonly kind: 'run' | 'text' | 'command' | 'output'; readonly text: string }
+  /** The address is ours: it stands as it is, but for what a markup itself asks for. */
+  | { readonly kind: 'link'; readonly text: string; readonly url: string };
 
 /** What a message is written on. `size` and `room` count what the service's limit counts. */
 export type Paper<T> = {
@@ -27,12 +29,14 @@ const OUTPUT = { most: 1500, least: 80 };
  * What stands below the headline, as much of it as there is room for. Room goes to the titles first, then to the names of
  * all the rest, ends before all, then to the details, each story its share; never more than `room` is taken.
  */
-export function fitted<T>({ stories, rest }: Wording, paper: Paper<T>): Fitted<T> {
+export function fitted<T>({ stories, rest, others }: Wording, paper: Paper<T>): Fitted<T> {
   const sheet: Sheet<T> = { paper, left: paper.room, isShort: false };
   const isAlone = stories.length === 1 && rest.length === 0;
   const share = (paper.room * TITLES) / stories.length;
   const titles = isAlone ? [] : stories.map((story) => putTitle(sheet, story, share));
-  const names = putNames(sheet, rest);
+  // A few lines, which a storm must not push out.
+  const also = others === null ? [] : putNames(sheet, [others]);
+  const names = [...putNames(sheet, rest), ...also];
   const told = stories.flatMap((story, index) => {
     const title = titles[index];
     const details = putDetails(sheet, story.parts, sheet.left / (stories.length - index));
@@ -131,12 +135,17 @@ function piecesOf(part: Part): readonly Piece[] {
     case 'facts':
       return part.facts.map(({ label, text }) => ({ kind: 'fact', label, text }));
     case 'runs':
-      return part.lines.map((text) => ({ kind: 'run', text }));
-    case 'command':
+      return runLines(part).map((text) => ({ kind: 'run', text }));
+    case 'advice':
       return [
-        { kind: 'command', text: part.line },
-        ...(part.instead === null ? [] : [{ kind: 'text', text: part.instead } as const]),
+        { kind: 'fact', label: 'What now', text: part.text },
+        ...part.ways.flatMap(({ says, line }): readonly Piece[] => [
+          { kind: 'text', text: says },
+          { kind: 'command', text: line },
+        ]),
       ];
+    case 'link':
+      return [part];
     case 'output': {
       const text = shownOutput(part.text);
       return text === '' ? [] : [{ kind: 'output', text }];

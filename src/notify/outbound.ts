@@ -222,6 +222,7 @@ export function readRetryAfter(value: string | undefined, date: string | undefin
 const NOTHING_SENT =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|CERT_|ERR_TLS|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/;
 
+/** What prevented an answer, in words that give nothing of the other side away. */
 export function troubleOf(error: unknown, signal: AbortSignal): Delivery {
   if (signal.aborted) return retry(`no answer within ${ATTEMPT_MS / 1000} s`, { uncertain: true });
   const causes = [error, error instanceof Error ? error.cause : null];

@@ -14,7 +14,7 @@ import {
 import { type Answer, judgeStatus, KEY_IS_GONE, postAndJudge, type Sending, waitingAtLeast } from './outbound.ts';
 import { plain, shownOutput } from './phrases.ts';
 import { checkServer } from './server.ts';
-import type { Part } from './story.ts';
+import { type Part, runLines } from './story.ts';
 import { type Wording, wording } from './wording.ts';
 
 const USUAL = 'https://events.pagerduty.com';
@@ -114,7 +114,11 @@ const SEVERITIES: Partial<Record<IncidentKind, 'warning'>> = {
 };
 
 function trigger(dedupKey: string, about: Readonly<Record<string, unknown>>, words: Wording) {
-  const details = words.stories.flatMap(({ parts }) => parts.flatMap(detailsOf));
+  const { others } = words;
+  const details = [
+    ...words.stories.flatMap(({ parts }) => parts.flatMap(detailsOf)),
+    ...(others === null ? [] : [[others.label, others.names] as const]),
+  ];
   return {
     event_action: 'trigger',
     dedup_key: dedupKey,
@@ -131,9 +135,14 @@ function detailsOf(part: Part): readonly (readonly [string, string | readonly st
     case 'facts':
       return part.facts.map(({ label, text }) => [label, text]);
     case 'runs':
-      return [['Runs', part.lines]];
-    case 'command':
-      return [['Command', part.line], ...(part.instead === null ? [] : [['Instead', part.instead] as const])];
+      return [['Runs', runLines(part)]];
+    case 'advice':
+      return [
+        ['What now', part.text],
+        ...(part.ways.length > 0 ? [['Ways', part.ways.map(({ says, line }) => `${says} ${line}`)] as const] : []),
+      ];
+    case 'link':
+      return [[part.text, part.url]];
     case 'output':
       return [['Last output', shownOutput(part.text)]];
   }

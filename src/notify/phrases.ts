@@ -1,4 +1,4 @@
-import type { IncidentKind, IncidentMessage } from '../core/message.ts';
+import type { IncidentKind } from '../core/message.ts';
 import { floorToSecond, type Instant } from '../core/time.ts';
 import { formatOffset } from '../core/zone.ts';
 import type { ChannelContext } from './channel.ts';
@@ -11,6 +11,8 @@ export type Phrases = {
   readonly words?: string;
   readonly opened: string;
   readonly reminded: string;
+  /** When nothing has changed since it was told. */
+  readonly still: string;
   /** When it is over. */
   readonly past: string;
   /** How it ended: its own run was done, or a later one went well. */
@@ -24,6 +26,7 @@ export const KINDS: Readonly<Record<IncidentKind, Phrases>> = {
     word: 'missing',
     opened: 'did not run',
     reminded: 'missed another run',
+    still: 'still has not run',
     past: 'did not run in time',
     itself: 'ran after all',
     later: 'runs again',
@@ -32,6 +35,7 @@ export const KINDS: Readonly<Record<IncidentKind, Phrases>> = {
     word: 'failed',
     opened: 'failed',
     reminded: 'failed again',
+    still: 'has still not succeeded',
     past: 'failed',
     itself: 'succeeded after all',
     later: 'runs again',
@@ -40,6 +44,7 @@ export const KINDS: Readonly<Record<IncidentKind, Phrases>> = {
     word: 'running too long',
     opened: 'is running too long',
     reminded: 'is running too long again',
+    still: 'is still running too long',
     past: 'ran too long',
     itself: 'has finished',
     later: 'runs in time again',
@@ -49,6 +54,7 @@ export const KINDS: Readonly<Record<IncidentKind, Phrases>> = {
     words: 'schedule errors',
     opened: 'has a schedule that cannot be read',
     reminded: 'still has a schedule that cannot be read',
+    still: 'still has a schedule that cannot be read',
     past: 'had a schedule that could not be read',
     itself: 'can be scheduled again',
     later: 'can be scheduled again',
@@ -58,6 +64,7 @@ export const KINDS: Readonly<Record<IncidentKind, Phrases>> = {
     words: 'backlogs',
     opened: 'owes too many runs',
     reminded: 'owes too many runs again',
+    still: 'still owes too many runs',
     past: 'owed too many runs',
     itself: 'is out of its backlog',
     later: 'is out of its backlog',
@@ -66,6 +73,7 @@ export const KINDS: Readonly<Record<IncidentKind, Phrases>> = {
     word: 'not started',
     opened: 'has not started',
     reminded: 'has another run that has not started',
+    still: 'has still not started',
     past: 'did not start in time',
     itself: 'has started',
     later: 'runs again',
@@ -74,6 +82,7 @@ export const KINDS: Readonly<Record<IncidentKind, Phrases>> = {
     word: 'finished too late',
     opened: 'finished too late to be useful',
     reminded: 'finished too late again',
+    still: 'has still not finished in time to be useful',
     past: 'finished too late to be useful',
     itself: 'is settled',
     later: 'runs in time again',
@@ -82,6 +91,7 @@ export const KINDS: Readonly<Record<IncidentKind, Phrases>> = {
     word: 'late',
     opened: 'started but has not finished',
     reminded: 'has another run that has not finished',
+    still: 'has still not finished',
     past: 'did not finish in time',
     itself: 'has finished',
     later: 'runs again',
@@ -90,6 +100,7 @@ export const KINDS: Readonly<Record<IncidentKind, Phrases>> = {
     word: 'ran more than once',
     opened: 'ran more than once',
     reminded: 'ran more than once again',
+    still: 'ran more than once, which is still open',
     past: 'ran more than once',
     itself: 'is settled',
     later: 'ran just once this time',
@@ -98,6 +109,7 @@ export const KINDS: Readonly<Record<IncidentKind, Phrases>> = {
     word: 'ran off schedule',
     opened: 'ran off schedule',
     reminded: 'ran off schedule again',
+    still: 'ran off schedule, which is still open',
     past: 'ran off schedule',
     itself: 'is back on schedule',
     later: 'is back on schedule',
@@ -122,70 +134,6 @@ const STATES: Readonly<Record<string, string>> = {
 /** A state of the ledger, for a sentence. */
 export function stateText(state: string): string {
   return STATES[state] ?? state;
-}
-
-type Policy = NonNullable<IncidentMessage['facts']['missedRuns']>;
-
-/** What the policy makes of a run that nobody heard of, that has not ended, or that failed. */
-const OUTLOOK: Readonly<Record<'silent' | 'hanging' | 'failed', Readonly<Record<Policy, string>>>> = {
-  silent: {
-    catch_up: 'It stays owed (catch_up) until it is done or no longer useful. Run it, then report it',
-    coalesce: 'The next good run covers it (coalesce). If you run this one by hand, report it',
-    skip: 'Nothing is owed (skip). If it ran unheard, report it',
-  },
-  hanging: {
-    catch_up:
-      'See whether it hangs. It stays owed (catch_up) until it is done or no longer useful. Once it is done, report it',
-    coalesce: 'See whether it hangs. The next good run covers it (coalesce). If this one ended unheard, report it',
-    skip: 'See whether it hangs. Nothing is owed (skip). If it ended unheard, report it',
-  },
-  failed: {
-    catch_up:
-      'It stays owed (catch_up) until a run of it succeeds or it is no longer useful. Run it again, then report it',
-    coalesce: 'The next good run covers it (coalesce). If you repeat this one by hand, report it',
-    skip: 'Nothing is owed (skip): the next good run ends this. If you repeat this one by hand, report it',
-  },
-};
-
-const FIXED: Partial<Record<IncidentKind, string>> = {
-  duplicate: 'Check for double effects. This ends with the next run that happens just once.',
-  unscheduled: 'It counts for no due run. A run that makes up for one must ping with its key (occ=…).',
-  schedule_error: 'No run is expected until the job is saved with a schedule that can be read.',
-  expired: 'It is done, but after its window: nothing is owed. This ends with the next good run.',
-};
-
-export type Advice = {
-  readonly text: string;
-  /** A line to paste, and what to do instead. */
-  readonly command: { readonly line: string; readonly instead: string } | null;
-};
-
-/** The line that reports an occurrence done. The real URL is a secret: who runs the job has it. */
-export const payLine = (key: string): string => `curl -fsS "$PING_URL/0?occ=${key}"`;
-/** Stands before it. */
-export const PING_URL_IS = '(PING_URL is its ping address):';
-
-/** What the job's policy makes of it, and what a person can do. */
-export function whatNow({ incident, facts, occurrences, job }: IncidentMessage): Advice {
-  const { kind, occurrenceCount } = incident;
-  const { missedRuns } = facts;
-  const [first] = occurrences;
-  const path = `/api/v1/jobs/${job.slug}`;
-  const fixed = FIXED[kind];
-  if (fixed !== undefined) return { text: fixed, command: null };
-  if (kind === 'backlog')
-    return { text: `Nothing is handed out until you decide: POST ${path}/backlog with run or skip.`, command: null };
-  if (missedRuns === null || !first) {
-    return { text: `The next ${kind === 'failed' ? 'good ping' : 'ping'} of this job settles it.`, command: null };
-  }
-  const hangs = kind === 'late' || kind === 'overrun';
-  const outlook =
-    kind === 'not_started'
-      ? 'It is missing only once its deadline passes. If you run it by hand, report it'
-      : OUTLOOK[kind === 'failed' ? 'failed' : hangs ? 'hanging' : 'silent'][missedRuns];
-  const others = missedRuns === 'catch_up' && occurrenceCount > 1 ? `; all that is owed: GET ${path}/owed` : '';
-  const instead = `or settle it by hand: PATCH ${path}/occurrences/${first.key}${others}`;
-  return { text: `${outlook} ${PING_URL_IS}`, command: { line: payLine(first.key), instead } };
 }
 
 /** A key, spaced for reading: `2026-10-25 02:30 +01:00`, `2026-10-25 02:30 UTC`. */
@@ -237,6 +185,12 @@ export function ago(at: Instant, now: Instant): string {
   return rounded <= 0 ? 'just now' : `${span(rounded)} ago`;
 }
 
+/** How long until then when the message left: `in 40 s`, `in 2 d 3 h`. */
+export function ahead(at: Instant, now: Instant): string {
+  const unit = at - now < 60_000 ? 1000 : 60_000;
+  return `in ${span(Math.ceil((at - now) / unit) * unit)}`;
+}
+
 /** One line without controls and direction marks, which could make a name read as something else. */
 export function plain(text: string, most: number): string {
   const line = text.replace(/[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]+/gu, ' ').trim();
@@ -244,10 +198,10 @@ export function plain(text: string, most: number): string {
   return points.length > most ? `${points.slice(0, most - 1).join('')}…` : line;
 }
 
-/** Output as lines without controls: what a terminal would have acted on has no business in a message. */
+/** Output as lines without controls and direction marks: what a terminal would have acted on has no business in a message. */
 export function shownOutput(output: string): string {
   return output
     .replace(/\r\n?/g, '\n')
-    .replace(/[^\P{Cc}\n\t]/gu, '')
+    .replace(/[^\P{Cc}\n\t]|[\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, '')
     .trim();
 }

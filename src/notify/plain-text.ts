@@ -30,7 +30,9 @@ function write(piece: Piece): string {
     case 'text':
       return piece.text;
     case 'command':
-      return `  ${piece.text}`;
+      return piece.text.replace(/^/gm, '  ');
+    case 'link':
+      return `${piece.text}: ${piece.url}`;
     case 'output':
       return `Last output:\n${piece.text.replace(/^/gm, '| ')}`;
   }

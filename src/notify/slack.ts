@@ -1,7 +1,8 @@
 import { parsed, type Result } from '../core/time.ts';
 import { type Batch, type Channel, type ChannelKind, type Delivery, rejected, retry } from './channel.ts';
 import { type Answer, checkUrl, hostOnly, judgeStatus, postAndJudge, type Sending } from './outbound.ts';
-import { MARKS, type Part, type Story } from './story.ts';
+import { shownOutput } from './phrases.ts';
+import { MARKS, type Part, runLines, type Story } from './story.ts';
 import { type Rest, type Wording, wording } from './wording.ts';
 
 /**
@@ -82,7 +83,7 @@ type SlackMessage = { readonly text: string; readonly blocks: readonly Block[] }
  * Block Kit, with a fallback `text` for notifications, within Slack's limits whatever the batch. Room goes to the titles
  * first, then to the names of all the rest, then to details.
  */
-export function slackMessage({ headline, stories, rest, link }: Wording): SlackMessage {
+export function slackMessage({ headline, stories, rest, others, link }: Wording): SlackMessage {
   const [worst] = stories;
   const isAlone = stories.length === 1 && rest.length === 0;
   const line = `${MARKS[worst?.mood ?? 'notice']} ${headline}`;
@@ -91,7 +92,9 @@ export function slackMessage({ headline, stories, rest, link }: Wording): SlackM
   // A headline too long for the header stands in full below it.
   const whole = isCut ? [section(escapeSlack(headline, LIMITS.section))] : [];
   const titles = isAlone ? [] : stories.map(titleLine);
-  const named = restBlocks(rest, LIMITS.all - sizeOf(whole) - sizeOf(packed(titles)));
+  // A few lines, which a storm must not push out.
+  const also = others === null ? [] : restBlocks([others], LIMITS.section);
+  const named = [...restBlocks(rest, LIMITS.all - sizeOf([...whole, ...packed(titles), ...also])), ...also];
   const room = LIMITS.all - sizeOf([...whole, ...packed(titles), ...named]);
   const { blocks, isShort } = told(stories, titles, room - 60 * stories.length);
   const foot = `${isShort ? 'Cut short. ' : ''}Rollcall: <${escapeSlack(link, 1000)}>`;
@@ -170,12 +173,14 @@ function partLines(part: Part, output: number): readonly string[] {
     case 'facts':
       return part.facts.map(({ label, text }) => `*${label}:* ${escapeSlack(text, 1000)}`);
     case 'runs':
-      return part.lines.map((line) => `• ${escapeSlack(line, 500)}`);
-    case 'command':
+      return runLines(part).map((line) => `• ${escapeSlack(line, 500)}`);
+    case 'advice':
       return [
-        `\`\`\`${escapeSlack(part.line, 500)}\`\`\``,
-        ...(part.instead === null ? [] : [escapeSlack(part.instead, 1000)]),
+        `*What now:* ${escapeSlack(part.text, 1000)}`,
+        ...part.ways.map(({ says, line }) => `${escapeSlack(says, 500)}\n\`\`\`${escapeSlack(line, 1000)}\`\`\``),
       ];
+    case 'link':
+      return [`<${escapeSlack(part.url, 1000).replaceAll('|', '%7C')}|${escapeSlack(part.text, 200)}>`];
     case 'output':
       return [`*Last output:*\n\`\`\`${codeOf(part.text, output)}\`\`\``];
   }
@@ -183,10 +188,7 @@ function partLines(part: Part, output: number): readonly string[] {
 
 /** The end of it, where the error is. Three backticks inside would end the block of code. */
 function codeOf(output: string, characters: number): string {
-  const text = output
-    .replace(/[^\P{Cc}\n\t]/gu, '')
-    .replaceAll('```', "'''")
-    .trim();
+  const text = shownOutput(output).replaceAll('```', "'''");
   const points = [...text];
   const [whole = '', short = ''] = [characters, LIMITS.outputs].map((most) =>
     escapeSlack(points.length > most ? `…${points.slice(-most).join('')}` : text, LIMITS.all),

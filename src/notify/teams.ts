@@ -57,6 +57,7 @@ type Run = {
   readonly size?: 'Medium';
   readonly fontType?: 'Monospace';
   readonly color?: 'Attention' | 'Good' | 'Accent';
+  readonly selectAction?: { readonly type: 'Action.OpenUrl'; readonly url: string };
 };
 type Block = {
   readonly type: 'RichTextBlock';
@@ -116,6 +117,8 @@ function write(piece: Piece): Block {
       return block([{ type: 'TextRun', text: `• ${piece.text}` }]);
     case 'text':
       return block([{ type: 'TextRun', text: piece.text }]);
+    case 'link':
+      return block([{ type: 'TextRun', text: piece.text, selectAction: { type: 'Action.OpenUrl', url: piece.url } }]);
     case 'command':
       return block([{ type: 'TextRun', text: piece.text, fontType: 'Monospace' }]);
     case 'output':

@@ -127,6 +127,8 @@ function write(piece: Piece): string {
       return `• ${escapeTelegram(piece.text)}`;
     case 'text':
       return escapeTelegram(piece.text);
+    case 'link':
+      return `<a href="${escapeHtml(piece.url).replaceAll('"', '&quot;')}">${escapeTelegram(piece.text)}</a>`;
     case 'command':
       return `<pre>${escapeHtml(piece.text)}</pre>`;
     case 'output':

@@ -1,8 +1,10 @@
 import { groupBy } from '../core/group.ts';
-import type { IncidentMessage } from '../core/message.ts';
-import type { Batch, ChannelContext, NoticeEvent } from './channel.ts';
-import { dateOf, KINDS, keyText, plain, WORST_FIRST } from './phrases.ts';
-import { type IncidentTopic, incidentStory, isOpen, leadTime, noticeStory, type Story, type Telling } from './story.ts';
+import type { OpenProblem } from '../store/open-problems.ts';
+import type { Batch, ChannelContext, IncidentEvent, NoticeEvent } from './channel.ts';
+import { dateOf, KINDS, keyText, plain, timeText, WORST_FIRST } from './phrases.ts';
+import type { IncidentTopic, Story, Telling } from './story.ts';
+import { incidentStory, isOpen, leadTime } from './story-incident.ts';
+import { noticeStory } from './story-notice.ts';
 
 /** A batch in words, the same for every way of showing it. */
 export type Wording = {
@@ -14,6 +16,8 @@ export type Wording = {
   readonly stories: readonly Story[];
   /** Everything else, by name. */
   readonly rest: readonly Rest[];
+  /** What else is open in the project; null: nothing to say. */
+  readonly others: Rest | null;
   readonly link: string;
 };
 
@@ -59,16 +63,17 @@ export function wording(batch: Batch, { zones, publicUrl }: Pick<ChannelContext,
   const isAlone = topics.length === 1 && topic && story;
   const day = date === null ? '' : `, on ${date}`;
   return {
-    subject: isAlone ? subjectOf(topic) : groupLine(topics, SUBJECT),
+    subject: isAlone ? subjectOf(topic, zones) : groupLine(topics, SUBJECT),
     headline: isAlone ? story.title : `${groupLine(topics, HEADLINE, LONG_HEADLINE)}${day}`,
     stories,
     rest: restOf(topics.slice(MOST_STORIES)),
+    others: othersOf(batch, zones),
     link: `${publicUrl.replace(/\/+$/, '')}/`,
   };
 }
 
 function topicsOf({ events }: Batch): readonly Topic[] {
-  const incidents = new Map<number, { last: IncidentMessage; hasProblem: boolean }>();
+  const incidents = new Map<number, { last: IncidentEvent; hasProblem: boolean }>();
   const notices: Topic[] = [];
   for (const event of events) {
     if (event.type === 'notice') notices.push({ notice: event });
@@ -152,20 +157,40 @@ function restOf(topics: readonly Topic[]): readonly Rest[] {
   return groupsOf(topics).map(({ label, count, names, mood }) => ({ label: `also ${label} (${count})`, names, mood }));
 }
 
-function subjectOf(topic: Topic): string {
+function othersOf({ events, others }: Batch, zones: ChannelContext['zones']): Rest | null {
+  if (others === undefined) return null;
+  const label = 'Other open problems of the project';
+  const { count, worst } = others;
+  if (count > 0) {
+    const more = count > worst.length ? [`and ${count - worst.length} more`] : [];
+    const names = [...worst.map((problem) => otherText(problem, zones)), ...more];
+    return { label: `${label} (${count})`, names, mood: 'problem' };
+  }
+  // Where all is well again, that is news.
+  const isOver = events.every(({ type }) => type === 'incident.resolved');
+  return isOver ? { label, names: ['none'], mood: 'recovered' } : null;
+}
+
+function otherText({ slug, kind, zone, openedAt, isAcked, snoozedUntil }: OpenProblem, zones: ChannelContext['zones']) {
+  const snoozed = snoozedUntil === null ? null : `snoozed until ${timeText(snoozedUntil, zone, zones)}`;
+  const aside = snoozed ?? (isAcked ? 'acknowledged' : null);
+  const since = timeText(openedAt, zone, zones);
+  return `${slug} ${KINDS[kind].word} since ${since}${aside === null ? '' : ` (${aside})`}`;
+}
+
+function subjectOf(topic: Topic, zones: ChannelContext['zones']): string {
   if ('notice' in topic)
     return `${topic.notice.notice.kind === 'unknown' ? 'unknown' : 'notice'}: ${plain(topic.notice.notice.text, 100)}`;
   const { last, hasProblem } = topic;
-  const { slug } = last.job;
-  const { kind, occurrenceCount } = last.incident;
-  const { word } = KINDS[kind];
+  const { job, incident, type, again } = last;
+  const { word } = KINDS[incident.kind];
   const [first] = last.occurrences;
-  const due = first ? keyText(first.key) : null;
+  const due = first ? keyText(first.key) : timeText(incident.openedAt, job.zone, zones);
   if (isOpen(topic)) {
-    const again = last.type === 'incident.reminded' ? ' again' : '';
-    return `${word}${again}: ${slug}${due === null ? '' : ` (${due})`}`;
+    const isAgain = type === 'incident.reminded';
+    return `${word}${isAgain ? (again === undefined ? ' again' : ', still open') : ''}: ${job.slug} (${due})`;
   }
-  const more = occurrenceCount > 1 ? ` and ${occurrenceCount - 1} more` : '';
-  const about = `${hasProblem ? '' : `${word} `}${due ?? ''}${more}`.trim();
-  return `${hasProblem ? `${word}, recovered since` : 'recovered'}: ${slug}${about === '' ? '' : ` (${about})`}`;
+  const more = incident.occurrenceCount > 1 ? ` and ${incident.occurrenceCount - 1} more` : '';
+  const about = `${hasProblem ? '' : `${word} `}${due}${more}`;
+  return `${hasProblem ? `${word}, recovered since` : 'recovered'}: ${job.slug} (${about})`;
 }

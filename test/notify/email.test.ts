@@ -1,3 +1,4 @@
+import PostalMime from 'postal-mime';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { isPlainAddress } from '../../src/notify/email.ts';
 import { channelKinds, closeChannels, parseChannel } from '../../src/notify/registry.ts';
@@ -27,16 +28,17 @@ const lastMail = () => {
 };
 
 test('subject, first line and HTML heading each say everything', async () => {
-  expect(await send()).toEqual({ outcome: 'delivered' });
+  const subject = '[Rollcall] missing: nightly-billing (2026-10-25 02:30 +01:00)';
+  expect(await send()).toEqual({ outcome: 'delivered', receipt: subject });
   const { headers, text, html, from, to } = lastMail();
   expect({ from, to }).toEqual({ from: 'alerts@example.org', to: ['ops@example.org'] });
-  expect(headers).toContain('Subject: [Rollcall] missing: nightly-billing (2026-10-25 02:30 +01:00)');
+  expect(headers).toContain(`Subject: ${subject}`);
   expect(headers).toContain('Date: Sun, 25 Oct 2026 01:35:06 +0000');
   expect(headers).toContain('Auto-Submitted: auto-generated');
   expect(text.split('\n')[0]).toBe('Nightly billing did not run: due 2026-10-25 02:30 +01:00');
-  expect(html).toContain('>Nightly billing did not run: due 2026-10-25 02:30 +01:00</h1>');
+  expect(html).toMatch(/<h1[^>]*>Nightly billing did not run: due <nobr>2026-10-25 02:30 \+01:00<\/nobr><\/h1>/);
   for (const part of [text, html]) expect(part).toContain('occ=2026-10-25T02:30+01:00');
-  expect(text).toContain('\n  curl -fsS "$PING_URL/0?occ=2026-10-25T02:30+01:00"\n  or settle it by hand: PATCH');
+  expect(text).toContain('\n    curl -fsS "$PING_URL/0?occ=2026-10-25T02:30+01:00"\nOr settle it without a run');
 });
 
 test('many jobs are one line each, and the names of all others, in text as in HTML', async () => {
@@ -61,9 +63,10 @@ test('every attempt carries the same Message-ID, and a recovery answers the firs
   await send({
     ...batchOf(incidentEvent({ type: 'incident.resolved' })),
     id: 'msg_b',
-    inReplyTo: { id: 'msg_a', receipt: null },
+    inReplyTo: { id: 'msg_a', receipt: '[Rollcall] missing: a, b' },
   });
   const { headers } = lastMail();
+  expect(headers).toContain('Subject: Re: [Rollcall] missing: a, b');
   expect(headers).toContain('Message-ID: <msg_b@example.org>');
   expect(headers).toContain('In-Reply-To: <msg_a@example.org>');
   expect(headers).toContain('References: <msg_a@example.org>');
@@ -75,6 +78,40 @@ test('ALR-020 no line is over 998 octets, whatever the output holds', async () =
   const { raw, text } = lastMail();
   expect(Math.max(...raw.split('\r\n').map((line) => line.length))).toBeLessThanOrEqual(998);
   expect(text).toContain('x'.repeat(5000));
+});
+
+test('100 runs and all their facts fit in 30 kB of HTML, 900 jobs too', async () => {
+  const hundred = Array.from({ length: 100 }, (_, i) => {
+    const scheduledFor = secondPass.scheduledFor - i * 3_600_000;
+    return { ...secondPass, key: `${new Date(scheduledFor).toISOString().slice(0, 16)}Z`, scheduledFor };
+  });
+  await send(batchOf(incidentEvent({ occurrences: hundred, count: 4000 })));
+  const { text, html } = lastMail();
+  for (const part of [text, html]) for (const { key } of hundred) expect(part).toContain(`${key.slice(11, 16)} UTC`);
+  expect(html.length).toBeLessThan(30_000);
+  const lost = Array.from({ length: 900 }, (_, i) => incidentEvent({ id: i + 1, job: { slug: `job-${i}` } }));
+  await send(batchOf(...lost));
+  expect(lastMail().html.length).toBeLessThan(30_000);
+});
+
+test('a sender with any name reaches a mail program as it was written', async () => {
+  const own = channelContext({ smtpUrl: receiver.url, mailFrom: '"Wächter, Nacht" <alerts@example.org>' });
+  const opened = channelKinds.get('email')?.open({ to: 'ops@example.org' }, own);
+  if (!opened?.ok) throw new Error('email does not open');
+  await opened.value.send(batchOf(incidentEvent()), new AbortController().signal);
+  const mail = await PostalMime.parse(Buffer.from(receiver.mails.at(-1)?.raw ?? '', 'latin1'));
+  expect(mail.from).toMatchObject({ name: 'Wächter, Nacht', address: 'alerts@example.org' });
+  await closeChannels(own);
+});
+
+test('no name brings a line of its own into the head, and marks that turn the reading direction are not shown', async () => {
+  const name = 'a\r\nBcc: evil@evil.example\r\n\r\nbody';
+  const facts = { output: 'user\u202etxt.exe' };
+  await send(batchOf(incidentEvent({ kind: 'failed', facts, job: { name, tags: [name] } })));
+  const mail = await PostalMime.parse(Buffer.from(receiver.mails.at(-1)?.raw ?? '', 'latin1'));
+  expect(mail.bcc ?? []).toEqual([]);
+  expect(receiver.mails.at(-1)?.to).toEqual(['ops@example.org']);
+  expect(`${mail.text}${mail.html}`).not.toContain('\u202e');
 });
 
 test.each<[SmtpReply, 'recipient' | 'data', object]>([

@@ -81,7 +81,10 @@ async function mailHarness(): Promise<Harness> {
         const { headers, text, html } = readMail(raw);
         return {
           all: `${headers}\n${text}\n${html}`,
-          markup: html.replace(/<\/?(!doctype|html|head|meta|body|h1|div|b|p|a|ul|li|pre|strong)\b[^>]*>/g, ''),
+          markup: html.replace(
+            /<\/?(!doctype|html|head|meta|title|body|h1|h2|div|p|a|ul|li|pre|table|tr|th|td|nobr)\b[^>]*>/g,
+            '',
+          ),
         };
       }),
     refuse: (how) => receiver.refuse(how === 'this' ? 'data' : 'recipient', replies[how]),

@@ -85,8 +85,31 @@ test('all that is not told is named, ends before all, as far as Slack takes it',
 
 test('a line to paste stands in a block of code, and the link says what it is', () => {
   const texts = textsOf(message(incidentEvent()));
-  expect(texts.join('\n')).toContain('```curl -fsS "$PING_URL/0?occ=2026-10-25T02:30+01:00"```\nor settle it by hand');
+  expect(texts.join('\n')).toContain('```curl -fsS "$PING_URL/0?occ=2026-10-25T02:30+01:00"```\nOr settle it');
   expect(texts.at(-1)).toBe('Rollcall: <https://rollcall.example.org/>');
+});
+
+test('the link to acknowledge is a link, and what else is open is said even in a storm', () => {
+  const ackUrl = 'https://rollcall.example.org/a/1.2.3.abc';
+  expect(textsOf(message({ ...incidentEvent(), ackUrl })).join('\n')).toContain(`<${ackUrl}|Acknowledge or snooze>`);
+  const problem = {
+    slug: 'export',
+    zone: 'UTC',
+    kind: 'failed',
+    openedAt: 0,
+    isAcked: false,
+    snoozedUntil: null,
+  } as const;
+  const others = { count: 1, worst: [problem] };
+  const slug = (i: number) => `${'x'.repeat(90)}-${i}`;
+  const storm = Array.from({ length: 900 }, (_, i) => incidentEvent({ id: i + 1, job: { slug: slug(i) } }));
+  for (const events of [storm, [incidentEvent()]]) {
+    const sent = slackMessage(wording({ ...batchOf(...events), others }, context));
+    expect(textsOf(sent).join('\n')).toContain(
+      '*Other open problems of the project (1):* export failed since 1970-01-01',
+    );
+    expect(JSON.stringify(sent.blocks).length).toBeLessThan(13_000);
+  }
 });
 
 test('the output of a failure stands right under the title', () => {

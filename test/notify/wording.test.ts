@@ -3,18 +3,10 @@ import { type IncidentKind, incidentKinds } from '../../src/core/message.ts';
 import type { BatchEvent, NoticeEvent } from '../../src/notify/channel.ts';
 import { wording } from '../../src/notify/wording.ts';
 import { batchOf, channelContext, incidentEvent, secondPass } from '../support/messages.ts';
+import { linesOf, textOf } from './reading.ts';
 
 const context = channelContext();
 const words = (...events: readonly BatchEvent[]) => wording(batchOf(...events), context);
-type Story = ReturnType<typeof words>['stories'][number];
-/** What stands below the title, a line each. */
-const linesOf = (story: Story | undefined): string[] =>
-  (story?.parts ?? []).flatMap((part) => {
-    if (part.kind === 'facts') return part.facts.map(({ label, text }) => `${label}: ${text}`);
-    if (part.kind === 'command') return [`$ ${part.line}`, ...(part.instead === null ? [] : [part.instead])];
-    return part.kind === 'output' ? [`> ${part.text}`] : part.lines.map((line) => `- ${line}`);
-  });
-const textOf = (story: Story | undefined): string => linesOf(story).join('\n');
 const occurrence = (key: string, state: string) => ({ key, scheduledFor: Date.parse(key), state });
 const resolved = (changes: Parameters<typeof incidentEvent>[0]) =>
   incidentEvent({ type: 'incident.resolved', ...changes });
@@ -29,10 +21,14 @@ test('the first line of a missed run says which job, what, and which of two 02:3
   expect(linesOf(stories[0])).toEqual([
     'Expected by: 02:35 +01:00 (6 s ago)',
     'Last completed: due 2026-10-24 02:30 +02:00 (1 d 1 h ago)',
-    'What now: It stays owed (catch_up) until it is done or no longer useful. Run it, then report it (PING_URL is its ping address):',
-    '$ curl -fsS "$PING_URL/0?occ=2026-10-25T02:30+01:00"',
-    'or settle it by hand: PATCH /api/v1/jobs/nightly-billing/occurrences/2026-10-25T02:30+01:00',
     'Job: nightly-billing [billing, prod], times are Europe/Berlin',
+    'It stays owed (catch_up) until it is done or no longer useful.',
+    'Run what is owed, on its host:',
+    '$ rollcall exec nightly-billing --catch-up -- COMMAND',
+    'If it ran unheard, or you run it by hand, report it (PING_URL is its ping address):',
+    '$ curl -fsS "$PING_URL/0?occ=2026-10-25T02:30+01:00"',
+    'Or settle it without a run (skipped, or on_time):',
+    '$ rollcall settle nightly-billing 2026-10-25T02:30+01:00 skipped',
   ]);
 });
 
@@ -70,7 +66,7 @@ test('what the policy makes of a missed run is said: owed, covered by the next, 
     textOf(words(incidentEvent({ facts: { missedRuns } })).stories[0]);
   expect(now('catch_up')).toContain('stays owed');
   expect(now('coalesce')).toContain('The next good run covers it');
-  expect(now('skip')).toContain('Nothing is owed (skip). If it ran unheard, report it');
+  expect(now('skip')).toContain('Nothing is owed (skip): this one is not made up for.');
   expect(now(null)).toContain('The next ping of this job settles it');
 });
 
@@ -114,9 +110,9 @@ test('a recovery says what is well now, then what became of every occurrence', (
   );
   expect(linesOf(stories[0])).toEqual([
     '- 2026-10-24 02:30 +02:00: completed late',
-    '- 01:30 +02:00: never ran',
-    '- 02:30 +02:00: never ran',
-    '- 02:30 +01:00: completed late',
+    '- 2026-10-25 01:30 +02:00: never ran',
+    '- 2026-10-25 02:30 +02:00: never ran',
+    '- 2026-10-25 02:30 +01:00: completed late',
     'Lasted: 1 h 35 min, from 02:35 +01:00 to 04:10 +01:00',
     'Job: nightly-billing [billing, prod], times are Europe/Berlin',
   ]);

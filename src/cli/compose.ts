@@ -9,6 +9,7 @@ import { createIngest, type Ingest } from '../engine/ingest.ts';
 import { createMaintenance } from '../engine/maintenance.ts';
 import { createMaintenanceRound } from '../engine/maintenance-round.ts';
 import { createReminders } from '../engine/reminders.ts';
+import { createReports } from '../engine/reports.ts';
 import { createTzChange } from '../engine/tz-change.ts';
 import { createVersionCache, type VersionCache } from '../engine/working-set.ts';
 import type { Logger } from '../log.ts';
@@ -149,6 +150,7 @@ function startLoops({ config, roles, database, clock, log }: Parts, { ingest, co
   if (roles.has('evaluator')) {
     loops.push(createEvaluator(engine).run(loopsEnd.signal));
     loops.push(createTzChange(engine).run(loopsEnd.signal));
+    loops.push(createReports({ ...engine, catchUp: createCatchUp(engine) }).run(loopsEnd.signal));
     loops.push(createReminders(engine).run(loopsEnd.signal));
     loops.push(createMaintenanceRound(maintenanceDeps(engine, context)).run(loopsEnd.signal));
     const url = config.watchdogUrl;

@@ -11,7 +11,7 @@ export type ScheduledJob = {
 };
 
 /** How far a report looks ahead. */
-export const LOOK_AHEAD_MS = 35 * 86_400_000;
+const LOOK_AHEAD_MS = 35 * 86_400_000;
 
 /** The changes of the clocks within the next 35 days in the zones of these jobs, the next one first. */
 export function clockChanges(jobs: readonly ScheduledJob[], now: Instant): readonly ClockChange[] {

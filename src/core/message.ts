@@ -1,3 +1,4 @@
+import type { Report } from './report.ts';
 import type { Instant } from './time.ts';
 
 /** Kinds of incidents (DESIGN section 8); `backlog` belongs to the owed list. */
@@ -76,15 +77,17 @@ export type IncidentMessage = {
   };
 };
 
-/** What is about Rollcall itself or its blind windows. For `unknown` the sender reads the occurrences when it sends. */
+/** What is about Rollcall itself, its blind windows, or a week or month. For `unknown` the sender reads the occurrences when it sends. */
 export type NoticeMessage = {
   readonly type: 'notice';
   readonly notice: {
     readonly id: number;
-    readonly kind: 'unknown' | 'operator';
+    readonly kind: 'unknown' | 'operator' | 'report';
     readonly text: string;
     readonly at: Instant;
   };
+  /** Of kind `report`: what a mail makes of it; whoever knows no reports has the text. */
+  readonly report?: Report;
 };
 
 export type Message = IncidentMessage | NoticeMessage;

@@ -26,7 +26,7 @@ export function periodText({ name }: { readonly name: string }): string {
 }
 
 /** The same in short: `Oct 2026`, `2026-W53`. */
-export function shortPeriod({ name }: { readonly name: string }): string {
+function shortPeriod({ name }: { readonly name: string }): string {
   return name.includes('W') ? name : DateTime.fromISO(name, { zone: 'utc', locale: 'en' }).toFormat('LLL yyyy');
 }
 
@@ -49,7 +49,7 @@ export function headline(report: Report): string {
 }
 
 /** `98.3 % on time (1,234 of 1,255)`. */
-export function onTimeText({ on_time, counted, on_time_share }: Tally): string {
+function onTimeText({ on_time, counted, on_time_share }: Tally): string {
   if (on_time_share === null) return 'nothing to report';
   return `${shareText(on_time_share)} on time (${countText(on_time)} of ${countText(counted)})`;
 }

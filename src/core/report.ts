@@ -176,7 +176,7 @@ export function tallyOf(counts: Counts): Tally {
 }
 
 /** The sum of counts. */
-export function sumOf(all: readonly Counts[]): Counts {
+function sumOf(all: readonly Counts[]): Counts {
   const sum: Partial<Record<State, number>> = {};
   for (const counts of all) {
     for (const [state, count] of Object.entries(counts) as [State, number][]) sum[state] = (sum[state] ?? 0) + count;

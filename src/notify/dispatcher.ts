@@ -5,6 +5,7 @@ import type { Logger } from '../log.ts';
 import { createOutageLog } from '../log-outage.ts';
 import { type ChannelRow, lockChannel, recordAttempt, recordExpiry } from '../store/channels.ts';
 import { type Database, DatabaseUnavailable, type Tx } from '../store/database.ts';
+import { isGathering } from '../store/gathering.ts';
 import {
   channelsWithWork,
   firstMessage,
@@ -151,6 +152,8 @@ async function take(
   const channel = await lockChannel(tx, channelId, { wait: false });
   if (!channel) return null;
   const grouping = channelKinds.get(channel.kind)?.grouping;
+  // A message about each incident gains nothing by waiting.
+  if (grouping !== 'incident' && (await isGathering(tx, channelId))) return null;
   const waiting = await withoutWithheld(tx, await waitingRows(tx, channelId), { readMaintenance, grouping });
   const { givenUp, message } = planMessage(waiting, tx.now, grouping);
   await giveUp(tx, givenUp);

@@ -10,10 +10,12 @@ import {
   rejected,
   retry,
 } from './channel.ts';
+import type { MailFoot } from './mail-foot.ts';
 import { mailHtml } from './mail-html.ts';
 import { mailText } from './mail-text.ts';
 import { ATTEMPT_MS } from './outbound.ts';
 import { plain } from './phrases.ts';
+import { type ReportMail, reportMail } from './report-mail.ts';
 import { wording } from './wording.ts';
 
 const ONE_ADDRESS = 'write one plain address, such as ops@example.org: no name, quotes, commas, brackets or lists';
@@ -117,8 +119,8 @@ type Mail = Parameters<Pool['sendMail']>[0];
  * references say (https://support.google.com/mail/answer/5900).
  */
 function mailOf(batch: Batch, to: string, from: Mailbox, context: ChannelContext): Mail & { readonly subject: string } {
-  const words = wording(batch, context);
   const { unsubscribeUrl = null, inReplyTo } = batch;
+  const { subject, text, html } = contentOf(batch, context, { to, unsubscribeUrl });
   const domain = from.address.slice(from.address.indexOf('@') + 1);
   const first = inReplyTo === null ? null : `<${inReplyTo.id}@${domain}>`;
   const answered = inReplyTo?.receipt ?? null;
@@ -126,7 +128,7 @@ function mailOf(batch: Batch, to: string, from: Mailbox, context: ChannelContext
     from,
     to: { name: '', address: to },
     envelope: { from: from.address, to: [to] },
-    subject: answered === null ? plain(`[Rollcall] ${words.subject}`, 200) : `Re: ${answered}`,
+    subject: answered === null ? plain(`[Rollcall] ${subject}`, 200) : `Re: ${answered}`,
     messageId: `<${batch.id}@${domain}>`,
     ...(first === null ? {} : { inReplyTo: first, references: first }),
     date: new Date(batch.sentAt),
@@ -135,13 +137,21 @@ function mailOf(batch: Batch, to: string, from: Mailbox, context: ChannelContext
       'X-Auto-Response-Suppress': 'All',
       ...(unsubscribeUrl === null ? {} : oneClick(unsubscribeUrl)),
     },
-    text: mailText(words, { to, unsubscribeUrl }),
-    html: mailHtml(words, { to, unsubscribeUrl }),
+    text,
+    html,
     // Lines of any length get through (RFC 5322, 2.1.1: 998 octets at most).
     textEncoding: 'quoted-printable',
     disableFileAccess: true,
     disableUrlAccess: true,
   };
+}
+
+/** A report comes by itself (grouping.ts); everything else is put into words together. */
+function contentOf(batch: Batch, context: ChannelContext, foot: MailFoot): ReportMail {
+  const [event] = batch.events;
+  if (event?.type === 'notice' && event.report) return reportMail(event.report, context, foot);
+  const words = wording(batch, context);
+  return { subject: words.subject, text: mailText(words, foot), html: mailHtml(words, foot) };
 }
 
 /** RFC 8058: a mail program that offers to unsubscribe sends a POST, and shows no page. */

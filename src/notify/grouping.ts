@@ -65,7 +65,9 @@ function endOf({ id, createdAt, endedSilently }: WaitingRow, now: Instant): read
 type Chosen = { readonly id: string | null; readonly rows: readonly WaitingRow[] };
 
 /** What may stand in one message with `lead`. */
-function together(rows: readonly WaitingRow[], lead: WaitingRow, grouping: Grouping): readonly WaitingRow[] {
+function together(all: readonly WaitingRow[], lead: WaitingRow, grouping: Grouping): readonly WaitingRow[] {
+  if (lead.isAlone) return [lead];
+  const rows = all.filter(({ isAlone }) => !isAlone);
   if (grouping === 'all') return rows;
   if (grouping === 'incident')
     return rows.filter(

@@ -166,6 +166,8 @@ export type WaitingRow = {
   readonly thread: string | null;
   /** A notice of unknown occurrences, while jobs that may have more of them are not judged yet. */
   readonly isGathering?: boolean;
+  /** A report is a message of its own. */
+  readonly isAlone?: boolean;
 };
 
 /** What waits for a channel. `isDoubted`: the clock is in doubt, so that nobody knows how long. */
@@ -188,7 +190,8 @@ export async function waitingRows(tx: Tx, channelId: number): Promise<Waiting> {
       exists (select from notices n where n.id = o.notice_id and n.kind = 'unknown' and o.attempts = 0
         and o.created_at > ${tx.now - GATHERING_MS} and exists (
           select from cursors c where c.next_check_at <= n.at and (c.retry_at is null or c.retry_at <= ${tx.now})))
-        as "isGathering"
+        as "isGathering",
+      o.payload ? 'report' as "isAlone"
     from outbox o left join incidents i on i.id = o.incident_id
     left join lateral (
       select true as told, d.receipt from outbox d

@@ -375,10 +375,10 @@ export const reports = pgTable(
   (t) => [unique('reports_project_slug').on(t.projectId, t.slug)],
 );
 
-/** What is not about one incident: blind windows (kind unknown) and Rollcall itself (kind operator). */
+/** What is not about one incident: blind windows (unknown), Rollcall itself (operator), a week or month (report). */
 export const notices = pgTable('notices', {
   id: id(),
-  kind: text('kind', { enum: ['unknown', 'operator'] }).notNull(),
+  kind: text('kind', { enum: ['unknown', 'operator', 'report'] }).notNull(),
   /** What it is about, so that two replicas or two jobs make one: `blind:<window end>:<instant>`, `lag:<instant>`, … */
   subject: text('subject').notNull().unique(),
   text: text('text').notNull(),

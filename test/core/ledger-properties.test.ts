@@ -4,7 +4,7 @@ import { endedWell, isCompleted, isOpen, type State } from '../../src/core/occur
 import type { Instant } from '../../src/core/time.ts';
 import { loadZones } from '../../src/zones.ts';
 import { fastLedger, fastSteps } from '../support/fast-ledger.ts';
-import type { History, HistorySettings, LedgerView } from '../support/history.ts';
+import type { History, HistorySettings, Input, LedgerView } from '../support/history.ts';
 import { explainDifference } from '../support/ledger-difference.ts';
 import { historyArbitrary } from '../support/random-history.ts';
 import { slowLedger } from '../support/slow-ledger.ts';
@@ -49,7 +49,7 @@ describe('random histories', () => {
         let before = new Map<Instant, State>();
         for (const { by, view } of fastSteps(history, zones)) {
           const after = statesOf(view);
-          const evidence = by === 'clock' || (by.type !== 'ping' && by.type !== 'settle') ? 'none' : by.type;
+          const evidence = by === 'clock' ? 'none' : by.type;
           for (const [due, state] of before) {
             if (!isOpen(state))
               expect(isAllowed(state, after.get(due), evidence), `${state} ${after.get(due)}`).toBe(true);
@@ -95,9 +95,12 @@ function statesOf({ occurrences }: LedgerView): Map<Instant, State> {
 }
 
 /** DESIGN section 5: absence yields to evidence, evidence never to absence; skipped stays; nothing settled opens again. */
-function isAllowed(before: State, after: State | undefined, evidence: 'none' | 'ping' | 'settle'): boolean {
+function isAllowed(before: State, after: State | undefined, evidence: 'none' | Input['type']): boolean {
   if (after === before) return true;
-  if (after === undefined || isOpen(after) || evidence === 'none') return false;
+  if (after === undefined || isOpen(after)) return false;
+  // A person's skip is about what failed, or what nobody knows of.
+  if (evidence === 'decide') return after === 'skipped' && (before === 'failed' || before === 'unknown');
+  if (evidence !== 'settle' && evidence !== 'ping') return false;
   if (evidence === 'settle') return after === 'skipped' || after === 'on_time';
   if (before === 'skipped') return false;
   return isCompleted(before) ? after === 'failed' : endedWell(after) || after === 'expired' || after === 'failed';

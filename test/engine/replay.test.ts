@@ -51,7 +51,7 @@ async function replay(history: History, ticks: readonly number[]): Promise<strin
   await settleDown(service, until);
   expect(service.failures).toEqual([]);
   const { view, accepted } = await service.run(async (tx) => ({
-    view: await readView(tx, job.slug, zones),
+    view: await readView(tx, job.slug, zones, service.said(job.slug)),
     accepted: await asAccepted(tx, job.slug, history),
   }));
   const having = { hasChannels: true };

@@ -274,6 +274,24 @@ test('maintenance windows and calendars answer as documented', async () => {
   for (const id of ['getWindow', 'endWindow']) await call(id, { slug });
 });
 
+test('reports answer as documented', async () => {
+  const slug = 'weekly';
+  const body = { every: 'week', zone: 'Europe/Berlin', channels: ['boss'] };
+  await t.at('2026-03-01T17:10:00Z');
+  await call('putChannel', { slug: 'boss' }, { body: { kind: 'email', to: 'boss@example.org' } });
+  for (const given of [body, { ...body, tags: ['prod'] }, { every: 'day' }, 'x'.repeat(300_000), body])
+    await call('putReport', { slug }, { body: given });
+  await call('getReport', { slug });
+  await call('listReports', {});
+  await call('listReports', {}, { query: '?limit=0' });
+  await call('previewReport', { slug }, { query: '?period=2026-03' });
+  await call('previewReport', { slug }, { query: '?period=2026-04' });
+  await call('sendReport', { slug });
+  await call('deleteChannel', { slug: 'boss' });
+  await call('deleteReport', { slug });
+  for (const id of ['getReport', 'deleteReport', 'previewReport', 'sendReport']) await call(id, { slug });
+});
+
 test('with the database away every call is 503 with Retry-After', async () => {
   const away = await startApi('2026-03-01T12:30:00Z');
   await away.drop();

@@ -150,6 +150,9 @@ test('incidents are listed newest first, with their occurrences oldest first', a
     state: 'open',
     opened_at: '2026-03-01T11:05:00Z',
     acked_at: null,
+    acked_by: null,
+    snoozed_until: null,
+    snoozed_by: null,
     resolved_at: null,
     occurrence_count: 2,
     occurrences: [

@@ -75,8 +75,8 @@ async function noteStretch(tx: Tx, after: Instant, jumpedFrom: Instant | null): 
 /** This replica has flushed everything that reached it up to `through`. */
 export async function beat(tx: Tx, replica: string, through: Instant): Promise<void> {
   await tx.sql`
-    insert into beats (replica, through) values (${replica}, ${through})
-    on conflict (replica) do update set through = excluded.through`;
+    insert into beats (replica, through, at) values (${replica}, ${through}, ${tx.now})
+    on conflict (replica) do update set through = excluded.through, at = excluded.at`;
 }
 
 /**

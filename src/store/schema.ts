@@ -431,6 +431,7 @@ export const outbox = pgTable(
   (t) => [
     unique('outbox_incident').on(t.incidentId, t.event, t.channelId),
     unique('outbox_notice').on(t.noticeId, t.channelId),
+    index('outbox_message').on(t.channelId, t.messageId),
     index('outbox_waiting').on(t.channelId, t.id).where(sql`${t.state} = 'waiting'`),
   ],
 );
@@ -452,10 +453,14 @@ export const attempts = pgTable(
   (t) => [index('attempts_channel').on(t.channelId, t.id)],
 );
 
-/** An ingest replica's sign of life: everything that reached it up to `through` is in the ledger. */
+/**
+ * An ingest replica's sign of life at `at`: everything that reached it up to `through` is in the ledger. One ping that waits
+ * for a locked job keeps `through` back, and nobody is blind because of it.
+ */
 export const beats = pgTable('beats', {
   replica: uuid('replica').primaryKey(),
   through: instant('through').notNull(),
+  at: instant('at').notNull(),
 });
 
 /**

@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { type Run, rollcall } from '../cli/process.ts';
 
-const API_KEY = 'proof-api-key-0123456789';
+export const API_KEY = 'proof-api-key-0123456789';
 export const PING_KEY = 'proof-ping-key-0123456789';
 
 /** The real service in a process of its own. */
@@ -23,9 +23,13 @@ export type Health = {
   readonly checks: readonly { readonly name: string; readonly ok: boolean; readonly detail: string }[];
 };
 
-/** Starts it on a free port, and returns when it takes pings. */
-export async function startService(env: Readonly<Record<string, string>>): Promise<Service> {
-  const run = rollcall(['serve'], { PORT: '0', ROLLCALL_API_KEY: API_KEY, ROLLCALL_PING_KEY: PING_KEY, ...env });
+/** Starts it on a free port, and returns when it takes pings. Without roles it has them all. */
+export async function startService(
+  env: Readonly<Record<string, string>>,
+  roles: readonly string[] = [],
+): Promise<Service> {
+  const args = ['serve', ...roles.flatMap((role) => ['--role', role])];
+  const run = rollcall(args, { PORT: '0', ROLLCALL_API_KEY: API_KEY, ROLLCALL_PING_KEY: PING_KEY, ...env });
   const { child, printed, ended } = run;
   const [, url = ''] = await run.waitFor(/"url":"([^"]+)".*rollcall runs/);
   return {
@@ -49,10 +53,16 @@ export async function startService(env: Readonly<Record<string, string>>): Promi
   };
 }
 
-function call(method: string, url: string, body?: object): Promise<{ status: number; text: string }> {
+/** One call with the API key; rejects when there is no whole answer in time. */
+export function call(
+  method: string,
+  url: string,
+  body?: object,
+  patienceMs = 12_000,
+): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${API_KEY}`, ...(body && { 'content-type': 'application/json' }) };
-    const asked = request(url, { method, headers, agent: false, timeout: 12_000 }, (response) => {
+    const asked = request(url, { method, headers, agent: false, timeout: patienceMs }, (response) => {
       let text = '';
       response.setEncoding('utf8');
       response.on('data', (chunk: string) => {
@@ -61,7 +71,7 @@ function call(method: string, url: string, body?: object): Promise<{ status: num
       response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
       response.on('error', reject);
     });
-    asked.on('timeout', () => asked.destroy(new Error(`no answer within 12 s: ${method} ${url}`)));
+    asked.on('timeout', () => asked.destroy(new Error(`no answer within ${patienceMs} ms: ${method} ${url}`)));
     asked.on('error', reject);
     asked.end(body && JSON.stringify(body));
   });

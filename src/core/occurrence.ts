@@ -112,6 +112,12 @@ export type Run = {
 
 /** How long a claim lasts without an extension. */
 export const LEASE_MS = 60_000;
+/** Two transactions read the clock in another order than they take a lock, and a clock is set back by moments. */
+export const CLOCK_SKEW_MS = 500;
+
+/** A lease lasts; one whose rest exceeds its own length was given by a clock that has gone back since: it is void. */
+export const lasts = (leaseUntil: Instant, t: Instant): boolean =>
+  t < leaseUntil && leaseUntil - t <= LEASE_MS + CLOCK_SKEW_MS;
 
 /** An occurrence in the hands of one runner, by the run it was given for. `id` is negative until it is stored. */
 export type Claim = {

@@ -4,7 +4,17 @@ import { DEFAULT_THROTTLE_S } from './definition.ts';
 import { changeRow, end, recountBacklog } from './incident.ts';
 import { coalesceNow, judge, judgeWanted } from './judge.ts';
 import { byDue, isHeartbeat, type Ledger, type Row, rowAt, rowTerms, runsOf, termsAt, versionDueAt } from './ledger.ts';
-import { type Claim, inProgress, isCompleted, isFinished, isOpen, LEASE_MS, type Run } from './occurrence.ts';
+import {
+  CLOCK_SKEW_MS,
+  type Claim,
+  inProgress,
+  isCompleted,
+  isFinished,
+  isOpen,
+  LEASE_MS,
+  lasts,
+  type Run,
+} from './occurrence.ts';
 import { matchClock } from './ping.ts';
 import { skipDue, skipRecorded } from './record.ts';
 import type { Instant } from './time.ts';
@@ -36,10 +46,10 @@ export function isUnconfirmed(ledger: Ledger, row: Row, t: Instant): boolean {
 const isUndecided = (ledger: Ledger, row: Row, t: Instant): boolean =>
   row.scheduledFor <= t && (isUnconfirmed(ledger, row, t) || (row.wanted && t < rowTerms(ledger, row).usefulUntil));
 
-/** Whether a claim still holds its occurrence; one whose rest exceeds a whole lease is void: the clock went back. */
+/** Whether a claim still holds its occurrence. */
 export function isLive(ledger: Ledger, claim: Claim, t: Instant): boolean {
   const { endedAt, leaseUntil, run, scheduledFor } = claim;
-  if (endedAt !== null || run.endedAt !== null || t >= leaseUntil || leaseUntil - t > LEASE_MS) return false;
+  if (endedAt !== null || run.endedAt !== null || !lasts(leaseUntil, t)) return false;
   return !isFinished(ledger.rows.get(scheduledFor)?.state ?? 'expected');
 }
 
@@ -132,11 +142,10 @@ function choose(ledger: Ledger, now: Instant): Chosen | Refused {
   const busy = ledger.runs.filter((run) => isAtWork(ledger, run, now) && isInTheWay(run));
   const [first] = busy;
   if (first) return refused('in_progress', first.scheduledFor, waitFor(ledger, busy, now));
-  const wait = (ledger.lastHandOut ?? now) + throttleMs(ledger) - now;
+  const wait = (ledger.lastHandOut ?? Number.NEGATIVE_INFINITY) + throttleMs(ledger) - now;
   // A rest longer than the throttle is void: the clock went back.
-  if (chosen.owed && wait > 0 && wait <= throttleMs(ledger) && ledger.lastHandOut !== null) {
-    return refused('not_yet', chosen.at, wait);
-  }
+  const isVoid = wait > throttleMs(ledger) + CLOCK_SKEW_MS;
+  if (chosen.owed && wait > 0 && !isVoid) return refused('not_yet', chosen.at, Math.min(wait, throttleMs(ledger)));
   return chosen;
 }
 

@@ -55,10 +55,12 @@ export async function change<T>(
   apply: (tx: Tx, open: OpenJob) => Promise<T>,
 ): Promise<T | null> {
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const result = await deps.database.transaction(async (tx) => {
-      const id = await target.find(tx);
-      const [job] = id === null ? [] : await lockJobs(tx, [id], true);
+    const result = await deps.database.transaction(async (begun) => {
+      const id = await target.find(begun);
+      const [job] = id === null ? [] : await lockJobs(begun, [id], true);
       if (!job) return { done: true as const, value: null };
+      // It may have waited for the lock: whoever held it acted at a later instant than this transaction began with.
+      const tx = await begun.later();
       return changeLocked(tx, deps, { job, target }, apply);
     }, LONG);
     if (result.done) return result.value;

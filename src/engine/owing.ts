@@ -1,5 +1,5 @@
 import type { JobDefinition } from '../core/definition.ts';
-import { inProgress, LEASE_MS } from '../core/occurrence.ts';
+import { inProgress, lasts } from '../core/occurrence.ts';
 import type { Instant } from '../core/time.ts';
 import type { Tx } from '../store/database.ts';
 import type { StoredJob } from '../store/jobs.ts';
@@ -28,7 +28,5 @@ export function usefulSince({ usefulFor }: JobDefinition, now: Instant): Instant
   return usefulFor === null ? Number.NEGATIVE_INFINITY : now - usefulFor * 1000;
 }
 
-/** A lease whose rest exceeds its own length was given by a clock that has gone back since: it is void. */
-function isLive({ endedAt, leaseUntil }: StoredClaim, now: Instant): boolean {
-  return endedAt === null && now < leaseUntil && leaseUntil - now <= LEASE_MS;
-}
+const isLive = ({ endedAt, leaseUntil }: StoredClaim, now: Instant): boolean =>
+  endedAt === null && lasts(leaseUntil, now);

@@ -4,13 +4,34 @@ import { applyPing } from '../../src/core/apply.ts';
 import { applyDecision, applyPause, applyResume, applySettings, applyVersion } from '../../src/core/change.ts';
 import { heartbeatPeriod } from '../../src/core/definition.ts';
 import { parseKey } from '../../src/core/key.ts';
-import { anchorHeartbeat, type Incident, type Ledger, nextDue, nothingDone } from '../../src/core/ledger.ts';
+import {
+  anchorHeartbeat,
+  byDue,
+  type Incident,
+  type Ledger,
+  nextDue,
+  nothingDone,
+  type Row,
+  rowTerms,
+  runsOf,
+} from '../../src/core/ledger.ts';
+import { type Claim, inProgress } from '../../src/core/occurrence.ts';
+import {
+  applyBacklogDecision,
+  applyClaim,
+  applyExtend,
+  applyRelease,
+  endDecision,
+  isLive,
+  isUnconfirmed,
+  throttleMs,
+} from '../../src/core/owed.ts';
 import { timetable } from '../../src/core/schedule.ts';
 import { jobStatus } from '../../src/core/status.ts';
 import type { Instant } from '../../src/core/time.ts';
 import type { Zone } from '../../src/core/zone.ts';
 import type { Zones } from '../../src/zones.ts';
-import type { History, HistorySettings, Input, LedgerView } from './history.ts';
+import { type Answer, answer, type History, type HistorySettings, type Input, type LedgerView } from './history.ts';
 
 /**
  * The fast ledger (src/core) over a whole history, in memory. `ticks`: instants at which an evaluator happened to look;
@@ -53,6 +74,8 @@ class FastJob {
   private readonly ledger: Ledger;
   private readonly incidents = new Set<Incident>();
   private readonly pings: { matchedBy: string; scheduledFor: Instant | null }[] = [];
+  private readonly answers: Answer[] = [];
+  private readonly claims = new Map<string, Claim>();
   private readonly history: History;
   private readonly zone: Zone;
 
@@ -69,6 +92,10 @@ class FastJob {
       settleMs: history.settleSeconds * 1000,
       nextUnrecorded: null,
       constantRid: false,
+      decidedUntil: null,
+      backlog: 0,
+      lastHandOut: null,
+      claims: [],
       loadedUntil: Number.POSITIVE_INFINITY,
       knownUntil: Number.POSITIVE_INFINITY,
       rows: new Map(),
@@ -76,6 +103,9 @@ class FastJob {
       threads: new Map(),
       incidents: new Map(),
       wells: [],
+      now: history.createdAt,
+      maintenance: () => null,
+      upstream: () => [],
       ...nothingDone(),
     };
     if (version.periodMs === null) this.ledger.nextUnrecorded = nextDue(this.ledger, history.createdAt);
@@ -116,6 +146,8 @@ class FastJob {
         break;
       case 'edit': {
         const before = ledger.settings as HistorySettings;
+        // As the engine: what changes nothing is no edit.
+        if (JSON.stringify(before) === JSON.stringify(input.settings)) break;
         if (JSON.stringify(before.schedules) !== JSON.stringify(input.settings.schedules)) {
           applyVersion(ledger, this.version(input.settings, ledger.versions.length + 1), input.at);
         }
@@ -132,7 +164,54 @@ class FastJob {
       case 'settle':
         applyDecision(ledger, input.scheduledFor, { state: input.state, note: '' }, input.at);
         break;
+      case 'claim':
+        this.answers.push(this.claim(input.rid, input.at));
+        break;
+      case 'extend':
+        this.answers.push(this.extend(input.rid, input.at));
+        break;
+      case 'release':
+        this.answers.push(this.release(input.rid, input.at));
+        break;
+      case 'decide':
+        this.answers.push(this.decide(input.decision, input.at));
+        break;
     }
+  }
+
+  private claim(rid: string, at: Instant): Answer {
+    const claimed = applyClaim(this.ledger, rid, at);
+    if (claimed.kind === 'rid_used') return answer('claim', 'rid_used');
+    if (claimed.kind === 'refused') {
+      const { why, about, retryAfterMs } = claimed;
+      const scheduledFor = why === 'off_schedule' ? about : null;
+      return answer('claim', why, { scheduledFor, retryAt: retryAfterMs === null ? null : at + retryAfterMs });
+    }
+    const { scheduledFor, leaseUntil } = claimed.claim;
+    this.claims.set(rid, claimed.claim);
+    return answer('claim', 'given', { scheduledFor, leaseUntil });
+  }
+
+  private extend(rid: string, at: Instant): Answer {
+    const claim = this.claims.get(rid);
+    if (!claim) return answer('extend', 'unknown');
+    const word = applyExtend(this.ledger, claim, at);
+    const { scheduledFor, leaseUntil } = claim;
+    return answer('extend', word, word === 'extended' ? { scheduledFor, leaseUntil } : {});
+  }
+
+  private release(rid: string, at: Instant): Answer {
+    const claim = this.claims.get(rid);
+    if (claim) applyRelease(this.ledger, claim, at);
+    return answer('release', claim ? 'released' : 'unknown');
+  }
+
+  private decide(decision: 'run' | 'skip', at: Instant): Answer {
+    const { ledger } = this;
+    if (ledger.settings.missedRuns !== 'catch_up') return answer('decide', 'no_backlog');
+    applyBacklogDecision(ledger, decision, byDue(ledger), at);
+    endDecision(ledger, at);
+    return answer('decide', 'decided');
   }
 
   private ping(input: Extract<Input, { type: 'ping' }>) {
@@ -171,6 +250,7 @@ class FastJob {
       completedAt: row.completedAt,
       coveredBy: row.state === 'coalesced' || row.state === 'failed' ? row.coveredBy : null,
       wanted: row.wanted,
+      confirmed: row.confirmed,
     }));
     // Due, but no deadline of it has passed yet: expected, without a row; in a pause that lasts: skipped.
     for (let due = ledger.nextUnrecorded; due !== null && due <= until; due = nextDue(ledger, due)) {
@@ -186,10 +266,35 @@ class FastJob {
         completedAt: null,
         coveredBy: null,
         wanted: false,
+        confirmed: false,
       });
     }
     occurrences.sort((a, b) => a.scheduledFor - b.scheduledFor);
-    return { occurrences, pings: [...this.pings], incidents: this.incidentViews(), status: jobStatus(ledger) };
+    const [pings, answers] = [[...this.pings], [...this.answers]];
+    const [incidents, owed] = [this.incidentViews(), this.owed(until)];
+    return { occurrences, pings, incidents, status: jobStatus(ledger), answers, owed };
+  }
+
+  /** As the API lists it. */
+  private owed(now: Instant): LedgerView['owed'] {
+    const { ledger } = this;
+    const first = Math.max(now, (ledger.lastHandOut ?? now) + (ledger.lastHandOut === null ? 0 : throttleMs(ledger)));
+    const isListed = (row: Row) =>
+      (row.wanted && now < rowTerms(ledger, row).usefulUntil) || isUnconfirmed(ledger, row, now);
+    const listed = byDue(ledger).filter((row) => isListed(row) && !this.isWorkedOn(row, now));
+    let waiting = 0;
+    return listed.map((row) => {
+      const unconfirmed = isUnconfirmed(ledger, row, now);
+      const runAfter = unconfirmed ? null : first + waiting++ * throttleMs(ledger);
+      return { scheduledFor: row.scheduledFor, state: row.state, unconfirmed, runAfter };
+    });
+  }
+
+  private isWorkedOn(row: Row, now: Instant): boolean {
+    return runsOf(this.ledger, row).some((run) => {
+      const claim = this.ledger.claims.find((one) => one.run === run);
+      return claim ? isLive(this.ledger, claim, now) : inProgress(run, this.ledger.settings, now);
+    });
   }
 
   private incidentViews(): LedgerView['incidents'] {

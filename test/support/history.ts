@@ -1,3 +1,4 @@
+import type { JobDefinition } from '../../src/core/definition.ts';
 import type { ScheduleSpec } from '../../src/core/schedule.ts';
 import type { Instant, Seconds } from '../../src/core/time.ts';
 
@@ -25,6 +26,7 @@ export type HistorySettings = {
   readonly maxCatchUp: number | null;
   readonly throttle: Seconds | null;
   readonly overlap: 'forbid' | 'allow' | 'replace';
+  readonly alertAfter: JobDefinition['alertAfter'];
   readonly duplicates: 'alert' | 'record';
   readonly unscheduled: 'alert' | 'record';
 };
@@ -52,7 +54,23 @@ export type Input =
       readonly at: Instant;
       readonly scheduledFor: Instant;
       readonly state: 'skipped' | 'on_time';
-    };
+    }
+  | { readonly type: 'claim'; readonly at: Instant; readonly rid: string }
+  /** Of the claim that was made with that rid. */
+  | { readonly type: 'extend' | 'release'; readonly at: Instant; readonly rid: string }
+  | { readonly type: 'decide'; readonly at: Instant; readonly decision: 'run' | 'skip' };
+
+/** What a claim, an extension, a release or a decision was answered. */
+export type Answer = {
+  readonly to: 'claim' | 'extend' | 'release' | 'decide';
+  /** `given`, `extended`, `released`, `decided`, or the word of the refusal. */
+  readonly word: string;
+  /** The occurrence given, or the one that is past its window. */
+  readonly scheduledFor: Instant | null;
+  readonly leaseUntil: Instant | null;
+  /** When a refused claim may be tried again, where waiting helps. */
+  readonly retryAt: Instant | null;
+};
 
 /** The whole observable ledger of one job: what both evaluators must agree on, sorted, every instant ≤ `until` present. */
 export type LedgerView = {
@@ -66,6 +84,8 @@ export type LedgerView = {
     readonly completedAt: Instant | null;
     readonly coveredBy: Instant | null;
     readonly wanted: boolean;
+    /** Unknown, and a person said that it is to be run. */
+    readonly confirmed: boolean;
   }[];
   /** One per ping input, in order. */
   readonly pings: readonly { readonly matchedBy: string; readonly scheduledFor: Instant | null }[];
@@ -85,4 +105,17 @@ export type LedgerView = {
     }[];
   }[];
   readonly status: string;
+  /** One per claim, extension, release and decision, in order. */
+  readonly answers: readonly Answer[];
+  /** What still has to run, oldest first. */
+  readonly owed: readonly {
+    readonly scheduledFor: Instant;
+    readonly state: string;
+    readonly unconfirmed: boolean;
+    readonly runAfter: Instant | null;
+  }[];
 };
+
+export function answer(to: Answer['to'], word: string, rest: Partial<Answer> = {}): Answer {
+  return { to, word, scheduledFor: null, leaseUntil: null, retryAt: null, ...rest };
+}

@@ -107,6 +107,9 @@ const policies = fc.record({
   missedRuns: fc.constantFrom('catch_up' as const, 'coalesce' as const, 'skip' as const),
   duplicates: fc.constantFrom('alert' as const, 'alert' as const, 'record' as const),
   unscheduled: fc.constantFrom('record' as const, 'alert' as const),
+  maxCatchUp: fc.constantFrom(null, 1, 0, 2, 3),
+  throttle: fc.constantFrom(0, null, 10, 60),
+  overlap: fc.constantFrom('forbid' as const, 'replace' as const, 'allow' as const, 'replace' as const),
 });
 
 /** Indices into the plain schedules of a pace: one of them, or the union of two; or its heartbeat. */
@@ -118,7 +121,19 @@ const scheduleChoice = fc.record({
 
 /** An instant, as a place beside an occurrence (counted from the first) or shortly after the input before. */
 const place = fc.record({
-  near: fc.constantFrom('due', 'grace', 'window', 'early', 'start_within', 'limit', 'next_grace', 'half', 'last_input'),
+  near: fc.constantFrom(
+    'due',
+    'grace',
+    'window',
+    'early',
+    'start_within',
+    'limit',
+    'next_grace',
+    'half',
+    'last_input',
+    'lease',
+    'throttle',
+  ),
   occurrence: fc.nat({ max: 24 }),
   shift: fc.constantFrom(
     0,
@@ -157,38 +172,74 @@ const pingChoice = fc.record({
     'log' as const,
   ),
   isExitCode: fc.constantFrom(false, false, false, true),
-  rid: fc.constantFrom(null, null, null, 'a', 'b'),
+  rid: fc.constantFrom(null, null, null, 'a', 'b', 'claimed', 'claimed before'),
   source: fc.constantFrom('host-a', 'host-a', 'host-b'),
   body: fc.constantFrom('', '', 'other'),
   occ: fc.oneof({ weight: 3, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: keyChoice }),
   ownAt: fc.oneof({ weight: 5, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: place }),
 });
 
+const repeatChoice = fc.record({ type: fc.constant('repeat' as const), other: fc.boolean() });
+const editChoice = fc.record({
+  type: fc.constant('edit' as const),
+  parts: fc.constantFrom('tolerances', 'schedules', 'policies', 'all', 'nothing'),
+  schedules: scheduleChoice,
+  tolerances,
+  policies,
+});
+const settleChoice = fc.record({
+  type: fc.constant('settle' as const),
+  steps: fc.constantFrom(0, -1, 1, -2),
+  state: fc.constantFrom('skipped' as const, 'on_time' as const),
+});
+/** `next`: what its runner does then. */
+const claimChoice = fc.record({
+  type: fc.constant('claim' as const),
+  rid: fc.constantFrom('new', 'new', 'new', 'new', 'claimed', 'a'),
+  next: maybe(
+    fc.record({
+      type: fc.constantFrom(
+        'success' as const,
+        'release' as const,
+        'extend' as const,
+        'start' as const,
+        'fail' as const,
+      ),
+      afterMs: fc.constantFrom(1000, 1, 0, 59_999, 60_000, 61_000),
+    }),
+  ),
+});
+const leaseChoice = fc.record({
+  type: fc.constantFrom('extend' as const, 'extend' as const, 'release' as const),
+  rid: fc.constantFrom('claimed', 'claimed', 'claimed before'),
+});
+const decisionChoice = fc.record({
+  type: fc.constant('decide' as const),
+  decision: fc.constantFrom('run' as const, 'skip' as const),
+});
+
 const action = fc.oneof(
   { weight: 12, arbitrary: pingChoice },
   // The ping before once more, as curl --retry sends it, from another place when `other`.
-  { weight: 2, arbitrary: fc.record({ type: fc.constant('repeat' as const), other: fc.boolean() }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      type: fc.constant('edit' as const),
-      parts: fc.constantFrom('tolerances', 'schedules', 'policies', 'all', 'nothing'),
-      schedules: scheduleChoice,
-      tolerances,
-      policies,
-    }),
-  },
+  { weight: 2, arbitrary: repeatChoice },
+  { weight: 2, arbitrary: editChoice },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('pause' as const) }) },
   { weight: 2, arbitrary: fc.record({ type: fc.constant('resume' as const) }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      type: fc.constant('settle' as const),
-      steps: fc.constantFrom(0, -1, 1, -2),
-      state: fc.constantFrom('skipped' as const, 'on_time' as const),
-    }),
-  },
+  { weight: 1, arbitrary: settleChoice },
+  { weight: 3, arbitrary: claimChoice },
+  { weight: 1, arbitrary: leaseChoice },
+  { weight: 1, arbitrary: decisionChoice },
 );
+/** Runners that ask for their work. */
+const actionOfRunners = fc.oneof(
+  { weight: 8, arbitrary: claimChoice },
+  { weight: 2, arbitrary: leaseChoice },
+  { weight: 3, arbitrary: pingChoice },
+  { weight: 1, arbitrary: decisionChoice },
+  { weight: 1, arbitrary: action },
+);
+const stepsOf = <T>(one: fc.Arbitrary<T>) =>
+  fc.array(fc.record({ place, action: one }), { maxLength: 25, size: 'max' });
 
 const windowChoice = fc.record({
   kind: fc.constantFrom('blind' as const, 'gap' as const),
@@ -205,7 +256,7 @@ const plan = fc.record({
   count: fc.integer({ min: 1, max: 24 }),
   before: fc.nat({ max: 12 }),
   createdBefore: fc.constantFrom(1, 1000, 10_000, 0, 1_234_567),
-  steps: fc.array(fc.record({ place, action }), { maxLength: 25, size: 'max' }),
+  steps: fc.oneof({ weight: 3, arbitrary: stepsOf(action) }, { weight: 1, arbitrary: stepsOf(actionOfRunners) }),
   windows: fc.array(windowChoice, { maxLength: 3, size: 'max' }),
   settleSeconds: fc.constantFrom(600, 60, 5),
   untilShift: fc.constantFrom(0, 1, 60_000, 300_000, 3_600_000),
@@ -238,10 +289,13 @@ function historyOf(drawn: Plan, zones: Zones, crossings: boolean): History {
   const afterWindows = (at: Instant): Instant =>
     windows.reduce((t, { after, until }) => (after < t && t <= until ? until + 1 : t), at);
   let last = frame.createdAt;
-  const timed = drawn.steps.map((step) => {
-    const wished = instantOf(step.place, settings, frame, last);
+  const timed = drawn.steps.flatMap(({ place, action }) => {
+    const wished = instantOf(place, settings, frame, last);
     last = afterWindows(within(wished, frame.createdAt, end));
-    return { at: last, action: step.action };
+    const first = { at: last, action };
+    if (action.type !== 'claim' || action.next === null) return [first];
+    last = afterWindows(within(last + action.next.afterMs, frame.createdAt, end));
+    return [first, { at: last, action: followUp(action.next.type) }];
   });
   timed.sort((a, b) => a.at - b.at);
 
@@ -260,6 +314,21 @@ function historyOf(drawn: Plan, zones: Zones, crossings: boolean): History {
   const until = Math.max(end, ...timed.map(({ at }) => at));
   const { createdAt } = frame;
   return { zone: drawn.moment.zone, createdAt, settings, inputs, windows, settleSeconds: drawn.settleSeconds, until };
+}
+
+/** What the runner of the last claim does next. */
+function followUp(type: 'success' | 'fail' | 'start' | 'extend' | 'release'): Action {
+  if (type === 'extend' || type === 'release') return { type, rid: 'claimed' };
+  return {
+    type: 'ping',
+    kind: type,
+    isExitCode: false,
+    rid: 'claimed',
+    source: 'host-a',
+    body: '',
+    occ: null,
+    ownAt: null,
+  };
 }
 
 /** What lies beyond the end comes round again from the creation on, so that inputs do not gather at the end. */
@@ -319,9 +388,11 @@ function settingsOf(
     // The API refuses an explicit window shorter than an explicit grace.
     usefulFor: isHeartbeat || usefulFor === null ? null : Math.max(usefulFor, grace ?? 0),
     maxRuntime: seconds(drawn.maxRuntime),
-    maxCatchUp: null,
-    throttle: null,
-    overlap: 'forbid',
+    maxCatchUp: policy.maxCatchUp,
+    throttle: policy.throttle,
+    alertAfter: {},
+    overlap:
+      policy.overlap === 'replace' && (isHeartbeat || policy.missedRuns === 'catch_up') ? 'allow' : policy.overlap,
     duplicates: policy.duplicates,
     unscheduled: policy.unscheduled,
   };
@@ -341,14 +412,18 @@ function editedSettings(
   );
   if (edit.parts === 'nothing') return old;
   if (edit.parts === 'all') return fresh;
-  const { missedRuns, duplicates, unscheduled } = fresh;
-  if (edit.parts === 'policies') return { ...old, missedRuns, duplicates, unscheduled };
-  if (edit.parts === 'tolerances') {
-    return { ...fresh, missedRuns: old.missedRuns, duplicates: old.duplicates, unscheduled: old.unscheduled };
+  if (edit.parts === 'policies') return { ...old, ...policiesOf(fresh) };
+  if (edit.parts === 'tolerances') return { ...fresh, ...policiesOf(old) };
+  const { schedules: fromNow, missedRuns } = fresh;
+  if (missedRuns === null) {
+    const overlap = old.overlap === 'replace' ? 'allow' : old.overlap;
+    return { ...old, schedules: fromNow, missedRuns, overlap, early: null, usefulFor: null };
   }
-  const isHeartbeat = missedRuns === null;
-  if (isHeartbeat) return { ...old, schedules: fresh.schedules, missedRuns, early: null, usefulFor: null };
-  return { ...old, schedules: fresh.schedules, missedRuns: old.missedRuns ?? missedRuns };
+  return { ...old, schedules: fromNow, missedRuns: old.missedRuns ?? missedRuns };
+}
+
+function policiesOf({ missedRuns, duplicates, unscheduled, maxCatchUp, throttle, overlap }: HistorySettings) {
+  return { missedRuns, duplicates, unscheduled, maxCatchUp, throttle, overlap };
 }
 
 function instantOf(
@@ -372,6 +447,8 @@ function instantOf(
     next_grace: next + grace,
     limit: last + ms(settings.maxRuntime, DAY),
     last_input: last + Math.abs(shift),
+    lease: last + 60 * SECOND,
+    throttle: last + ms(settings.throttle, 10 * SECOND),
   };
   return Math.floor((places[near] ?? due) + (near === 'last_input' ? 0 : shift));
 }
@@ -398,7 +475,8 @@ type Context = {
 function inputOf(drawn: Action, at: Instant, { inputs, current, frame, isHeartbeat }: Context): Input | null {
   switch (drawn.type) {
     case 'ping': {
-      const { kind, rid, source, body } = drawn;
+      const { kind, source, body } = drawn;
+      const rid = ridOf(drawn.rid, inputs);
       const exitCode = !drawn.isExitCode || kind === 'start' || kind === 'log' ? null : kind === 'success' ? 0 : 3;
       const own = drawn.ownAt && instantOf(drawn.ownAt, current, frame, at - 3_600_000);
       const ownAt = own !== null && own <= at && own > at - 30 * DAY ? own : null;
@@ -419,9 +497,25 @@ function inputOf(drawn: Action, at: Instant, { inputs, current, frame, isHeartbe
     case 'pause':
     case 'resume':
       return { type: drawn.type, at };
+    case 'claim':
+    case 'extend':
+    case 'release': {
+      const rid = ridOf(drawn.rid, inputs);
+      return rid === null ? null : { type: drawn.type, at, rid };
+    }
+    case 'decide':
+      return { type: 'decide', at, decision: drawn.decision };
     case 'edit':
       return null;
   }
+}
+
+/** A run id by name, one that nothing has had yet, or that of the last claim or the one before; null: there is none. */
+function ridOf(drawn: string | null, inputs: readonly Input[]): string | null {
+  const claims = inputs.filter((input) => input.type === 'claim');
+  if (drawn === 'new') return `c${claims.length}`;
+  if (drawn === 'claimed' || drawn === 'claimed before') return claims.at(drawn === 'claimed' ? -1 : -2)?.rid ?? null;
+  return drawn;
 }
 
 /** The due instant so many steps from the latest due at or before `at`. */

@@ -3,10 +3,10 @@ import { type Due, type Timetable, timetable } from '../../src/core/schedule.ts'
 import { floorToSecond, type Instant } from '../../src/core/time.ts';
 import type { Zone } from '../../src/core/zone.ts';
 import type { Zones } from '../../src/zones.ts';
-import type { History, HistorySettings, Input, LedgerView } from './history.ts';
+import { type Answer, answer, type History, type HistorySettings, type Input, type LedgerView } from './history.ts';
 
 /**
- * The slow, perfect evaluator: DESIGN.md sections 3 to 8 and the numbered readings of docs/ledger.md (R1 to R40), in
+ * The slow, perfect evaluator: DESIGN.md sections 3 to 8 and the numbered readings of docs/ledger.md (R1 to R47), in
  * code. It keeps every occurrence, run and ping in a plain array, stops at every instant at which anything could change,
  * and asks of every occurrence, oldest first, which rules hold *now*. Looking at more instants would change nothing.
  */
@@ -22,7 +22,7 @@ export function slowLedger(history: History, zones: Zones): LedgerView {
 type PingInput = Extract<Input, { type: 'ping' }>;
 type Settled = 'on_time' | 'late' | 'expired' | 'failed' | 'missed' | 'coalesced' | 'skipped' | 'unknown';
 type Troubled = 'not_started' | 'missing' | 'late' | 'overrun';
-type IncidentKind = Troubled | 'failed' | 'expired' | 'duplicate' | 'unscheduled';
+type IncidentKind = Troubled | 'failed' | 'expired' | 'duplicate' | 'unscheduled' | 'backlog';
 
 type Version = {
   readonly start: Instant;
@@ -39,8 +39,10 @@ type Occurrence = {
   recorded: boolean;
   state: 'open' | Settled;
   reason: string | null;
-  /** Failed, and not wanted under settings that an edit replaced. */
+  /** Failed or confirmed, and not wanted under settings that an edit replaced. */
   isGivenUp: boolean;
+  /** Unknown, and a person said *run* (R44). */
+  confirmed: boolean;
   /** The instant at which it was settled, last. */
   settledAt: Instant | null;
   completedBy: Run | null;
@@ -59,8 +61,11 @@ type Run = {
   readonly source: string;
   /** The instant of its first ping. */
   readonly firstAt: Instant;
-  readonly start: Instant | null;
+  /** Null also while nothing was heard of it: a claim was given for it (R46). */
+  start: Instant | null;
   readonly ends: End[];
+  /** A claim was given for it: it is at work only while that is live (R41). */
+  readonly claimed: boolean;
   /** Of a start that arrived after the end of its run (R15): it or the end, the earlier. */
   lateStart: Instant | null;
   /** An unnamed failure was its last word (R12). */
@@ -69,6 +74,13 @@ type Run = {
 };
 type Matched = { readonly by: string; readonly occurrence: Occurrence | null; readonly run: Run | null };
 type Heard = { readonly input: PingInput; readonly by: string; readonly due: Instant | null; readonly run: Run | null };
+type Claim = {
+  readonly rid: string;
+  readonly occurrence: Occurrence;
+  readonly run: Run;
+  leaseUntil: Instant;
+  over: 'replaced' | 'released' | null;
+};
 type Incident = {
   readonly kind: IncidentKind;
   readonly openedAt: Instant;
@@ -83,6 +95,7 @@ type Incident = {
 
 const SECOND = 1000;
 const DAY = 86_400 * SECOND;
+const LEASE = 60 * SECOND;
 const TROUBLES: readonly IncidentKind[] = ['not_started', 'missing', 'late', 'overrun'];
 const ONE_AT_A_TIME: readonly IncidentKind[] = [...TROUBLES, 'failed', 'expired'];
 const FINISHED: readonly string[] = ['on_time', 'late', 'expired', 'coalesced', 'skipped'];
@@ -98,6 +111,12 @@ class SlowLedger {
   readonly #heard: Heard[] = [];
   readonly #incidents: Incident[] = [];
   readonly #pauses: { readonly from: Instant; until: Instant | null }[] = [];
+  readonly #claims: Claim[] = [];
+  readonly #answers: Answer[] = [];
+  #lastHandOut = Number.NEGATIVE_INFINITY;
+  /** The instant of the last decision about a backlog; an edit of what counts counts it anew. */
+  #decidedUntil = Number.NEGATIVE_INFINITY;
+  #isRecounting = false;
   #settings: HistorySettings;
   #now: Instant;
   /** The one open occurrence of a heartbeat, and the second it is anchored to. */
@@ -124,7 +143,8 @@ class SlowLedger {
     else if (input.type === 'edit') this.#edit(input.settings);
     else if (input.type === 'pause') this.#pause();
     else if (input.type === 'resume') this.#resume();
-    else this.#personSettles(input.scheduledFor, input.state);
+    else if (input.type === 'settle') this.#personSettles(input.scheduledFor, input.state);
+    else this.#answers.push(this.#answer(input));
     this.#judgeAll();
   }
 
@@ -143,6 +163,7 @@ class SlowLedger {
     for (const { until } of windows) list.push(until, until + 60 * SECOND, until + settleSeconds * SECOND);
     for (const occurrence of this.#occurrences) {
       if (occurrence.state !== 'open') list.push(this.#graceEnd(occurrence));
+      if (occurrence.confirmed) list.push(this.#windowEnd(occurrence));
       if (occurrence.state !== 'open' && occurrence.state !== 'failed') continue;
       list.push(occurrence.due, this.#startBy(occurrence), this.#graceEnd(occurrence), this.#deadline(occurrence));
       list.push(this.#windowEnd(occurrence), this.#missedAt(occurrence), this.#coalesceAt(occurrence));
@@ -166,6 +187,7 @@ class SlowLedger {
       }
       this.#endIncidents();
     }
+    this.#judgeBacklog();
   }
 
   /** The rules of one occurrence as of now, in the order of R3. */
@@ -262,6 +284,7 @@ class SlowLedger {
       duplicateTold: false,
       frozen: null,
       isGivenUp: false,
+      confirmed: false,
     } as const;
     const occurrence: Occurrence = { due: at, standsFor, version, ...blank, ...rest };
     this.#occurrences.push(occurrence);
@@ -355,7 +378,7 @@ class SlowLedger {
   }
 
   #isBegun(o: Occurrence): boolean {
-    return this.#runsOf(o).length > 0;
+    return this.#runsOf(o).some(({ start, ends }) => start !== null || ends.length > 0);
   }
 
   /** The instant at which a run without an end is in progress no longer (R8). */
@@ -487,7 +510,8 @@ class SlowLedger {
     const { missedRuns } = this.#settings;
     if (missedRuns === null || missedRuns === 'skip') return false;
     if (o.state === 'open') return this.#stateOf(o) === 'overdue';
-    if (o.state !== 'failed' || o.isGivenUp) return false;
+    if (o.state === 'unknown' && !(o.confirmed && missedRuns === 'catch_up')) return false;
+    if ((o.state !== 'failed' && o.state !== 'unknown') || o.isGivenUp) return false;
     const windowEnd = this.#windowEnd(o);
     if (windowEnd !== null && this.#isPast(windowEnd)) return false;
     if (missedRuns === 'catch_up') return true;
@@ -549,7 +573,8 @@ class SlowLedger {
     const run = known ?? this.#beginRun(ping, at, occurrence);
     if (occurrence) occurrence.recorded = true;
     if (ping.kind === 'start') {
-      if (known && known.start === null) known.lateStart ??= Math.min(at, lastEnd(known)?.at ?? at);
+      if (known && known.start === null && known.ends.length === 0) known.start = at;
+      else if (known && known.start === null) known.lateStart ??= Math.min(at, lastEnd(known)?.at ?? at);
     } else {
       run.occurrence = occurrence; // a heartbeat's run ends in the one that is open now (R31)
       const end = { at, ok: ping.kind === 'success' };
@@ -564,7 +589,7 @@ class SlowLedger {
 
   #beginRun({ rid, source, kind, at: lastArrival }: PingInput, at: Instant, occurrence: Occurrence | null): Run {
     const start = kind === 'start' ? at : null;
-    const fresh = { ends: [], lateStart: null, overturned: false };
+    const fresh = { ends: [], lateStart: null, overturned: false, claimed: false };
     const run: Run = { occurrence, rid, source, firstAt: at, start, lastArrival, ...fresh };
     this.#runs.push(run);
     if (!occurrence && this.#period() === null) this.#offSchedule(at);
@@ -715,15 +740,21 @@ class SlowLedger {
   // ---- Edits, pause, person (R28 to R30) ----------------------------------------------------------------------------
 
   #edit(settings: HistorySettings): void {
-    const unwanted = this.#occurrences.filter((o) => o.state === 'failed' && !this.#isWanted(o));
+    if (JSON.stringify(settings) === JSON.stringify(this.#settings)) return;
+    const debts = this.#occurrences.filter((o) => o.state === 'failed' || o.confirmed);
+    const unwanted = debts.filter((o) => !this.#isWanted(o));
     const isNewVersion = JSON.stringify(settings.schedules) !== JSON.stringify(this.#settings.schedules);
-    const expected = this.#occurrences.filter((o) => this.#stateOf(o) === 'expected');
+    const expected = this.#occurrences.filter((o) => this.#stateOf(o) === 'expected' && !this.#isClaimed(o));
     const idle = this.#idle();
+    const before = this.#settings;
     this.#settings = settings;
     // What is settled may stop being wanted, but an edit makes no debts of it (R28).
     for (const o of unwanted) o.isGivenUp = true;
     if (isNewVersion) this.#beginVersion(this.#now, expected);
     if (!this.#paused()) this.#coverFirst(idle);
+    const decisive = (one: HistorySettings) =>
+      [one.missedRuns, one.maxCatchUp, one.early, one.startWithin, one.grace, one.usefulFor, one.maxRuntime].join();
+    this.#isRecounting = decisive(settings) !== decisive(before);
   }
 
   #pause(): void {
@@ -734,7 +765,7 @@ class SlowLedger {
       const state = this.#stateOf(o);
       const isExpected = state === 'expected' && (o.due <= this.#now || o.recorded);
       const isGivenUp = state === 'overdue' && this.#settings.missedRuns !== 'catch_up';
-      if (isExpected || isGivenUp) this.#settle(o, 'skipped', 'paused');
+      if ((isExpected || isGivenUp) && !this.#isClaimed(o)) this.#settle(o, 'skipped', 'paused');
     }
     const beat = this.#beat;
     if (beat && this.#stateOf(beat) !== 'running') {
@@ -782,6 +813,149 @@ class SlowLedger {
     o.completedBy = null;
     o.completedAt = null;
     this.#settle(o, state, 'operator');
+  }
+
+  // ---- What is owed, and claims (R41 to R47) ------------------------------------------------------------------------
+
+  #answer(input: Exclude<Input, { type: 'ping' | 'edit' | 'pause' | 'resume' | 'settle' }>): Answer {
+    if (input.type === 'decide') return this.#decide(input.decision);
+    if (input.type === 'claim') return this.#claim(input.rid);
+    const claim = this.#claims.find(({ rid }) => rid === input.rid);
+    if (!claim) return answer(input.type, 'unknown');
+    if (input.type === 'extend') return this.#extend(claim);
+    claim.over ??= 'released';
+    return answer('release', 'released');
+  }
+
+  #isLive({ over, leaseUntil, run, occurrence }: Claim): boolean {
+    const isRunOver = run.ends.length > 0 || FINISHED.includes(occurrence.state);
+    return over === null && this.#now < leaseUntil && !isRunOver;
+  }
+
+  #isClaimed(o: Occurrence): boolean {
+    return this.#claims.some((claim) => claim.occurrence === o && this.#isLive(claim));
+  }
+
+  /** What works on it, or (null) on anything of the job, now. */
+  #atWork(o: Occurrence | null): (Claim | Run)[] {
+    const isOfIt = ({ occurrence }: Claim | Run) => o === null || occurrence === o;
+    const claims = this.#claims.filter((claim) => isOfIt(claim) && this.#isLive(claim));
+    const runs = this.#runs.filter((run) => isOfIt(run) && !run.claimed && this.#isInProgress(run, this.#now));
+    return [...claims, ...runs];
+  }
+
+  #isUseful(o: Occurrence): boolean {
+    return this.#now < (this.#windowEnd(o) ?? Number.POSITIVE_INFINITY);
+  }
+
+  #isUnconfirmed(o: Occurrence): boolean {
+    return this.#settings.missedRuns === 'catch_up' && o.state === 'unknown' && !o.confirmed && this.#isUseful(o);
+  }
+
+  #owed(): Occurrence[] {
+    const isListed = (o: Occurrence) => this.#isUnconfirmed(o) || (this.#isWanted(o) && this.#isUseful(o));
+    return this.#occurrences.filter((o) => isListed(o) && this.#atWork(o).length === 0);
+  }
+
+  #claim(rid: string): Answer {
+    const mine = this.#claims.find((claim) => claim.rid === rid);
+    if (mine && this.#isLive(mine)) return given(mine);
+    if (mine || this.#runs.some((run) => run.rid === rid)) return answer('claim', 'rid_used');
+    if (this.#paused()) return answer('claim', 'paused');
+    if (this.#period() !== null) return answer('claim', 'off_schedule');
+    if (this.#openBacklog()) return answer('claim', 'backlog');
+    const isCatchUp = this.#settings.missedRuns === 'catch_up';
+    const owed = this.#owed().filter((o) => !this.#isUnconfirmed(o));
+    const oldest = isCatchUp ? owed[0] : undefined;
+    const { by, occurrence: found } = oldest ? { by: 'current', occurrence: oldest } : this.#matchByTime(this.#now);
+    if (!found || by !== 'current') return answer('claim', by === 'again' ? 'completed' : 'off_schedule');
+    if (this.#isCovered(found)) return answer('claim', 'completed');
+    if (!this.#isUseful(found)) return answer('claim', 'off_schedule', { scheduledFor: found.due });
+    if (this.#isUnconfirmed(found)) return answer('claim', 'backlog');
+    const busy = this.#atWork(this.#settings.overlap === 'forbid' ? null : found);
+    if (busy.length > 0) return answer('claim', 'in_progress', { retryAt: this.#idleAt(busy) });
+    const next = this.#lastHandOut + this.#throttle();
+    if (owed.includes(found) && this.#now < next) return answer('claim', 'not_yet', { retryAt: next });
+    return this.#handOut(found, rid);
+  }
+
+  /** Nobody need run what a later completion covers. */
+  #isCovered({ due: at }: Occurrence): boolean {
+    return (
+      this.#settings.missedRuns === 'coalesce' && this.#occurrences.some(({ due, done }) => due > at && done !== null)
+    );
+  }
+
+  #handOut(occurrence: Occurrence, rid: string): Answer {
+    const now = this.#now;
+    if (this.#settings.overlap === 'replace') {
+      for (const other of this.#claims.filter((claim) => this.#isLive(claim))) {
+        other.over = 'replaced';
+        if (other.occurrence.state === 'open') this.#settle(other.occurrence, 'coalesced');
+      }
+    }
+    const blank = { source: '', start: null, lateStart: null, overturned: false, claimed: true };
+    const run: Run = { ...blank, occurrence, rid, ends: [], firstAt: now, lastArrival: now };
+    const claim: Claim = { rid, occurrence, run, leaseUntil: now + LEASE, over: null };
+    this.#runs.push(run);
+    this.#claims.push(claim);
+    occurrence.recorded = true;
+    this.#lastHandOut = now;
+    return given(claim);
+  }
+
+  /** Its run id stays known for as long as it is extended. */
+  #extend(claim: Claim): Answer {
+    if (!this.#isLive(claim)) {
+      const isCompleted = FINISHED.includes(claim.occurrence.state);
+      return answer('extend', claim.over === 'replaced' ? 'replaced' : isCompleted ? 'completed' : 'lease_lost');
+    }
+    claim.leaseUntil = this.#now + LEASE;
+    claim.run.lastArrival = this.#now;
+    return { ...given(claim), to: 'extend', word: 'extended' };
+  }
+
+  /** When the first lease in the way ends; but soon, for what is at work may end any moment. */
+  #idleAt(busy: readonly (Claim | Run)[]): Instant {
+    const ends = busy.map((one) => ('leaseUntil' in one ? one.leaseUntil : Number.POSITIVE_INFINITY));
+    return Math.min(this.#now + 10 * SECOND, ...ends);
+  }
+
+  #throttle(): number {
+    return (this.#settings.throttle ?? 10) * SECOND;
+  }
+
+  #decide(decision: 'run' | 'skip'): Answer {
+    if (this.#settings.missedRuns !== 'catch_up') return answer('decide', 'no_backlog');
+    for (const o of this.#occurrences.filter(({ due }) => due <= this.#now)) {
+      const isUnconfirmed = this.#isUnconfirmed(o);
+      if (!isUnconfirmed && !(this.#isWanted(o) && this.#isUseful(o))) continue;
+      if (decision === 'skip' && this.#atWork(o).length === 0) this.#settle(o, 'skipped', 'operator');
+      if (decision === 'run' && isUnconfirmed) o.confirmed = true;
+    }
+    this.#decidedUntil = this.#now;
+    const open = this.#openBacklog();
+    if (open) this.#resolve(open, false);
+    return answer('decide', 'decided');
+  }
+
+  #openBacklog(): Incident | null {
+    return this.#incidents.find(({ kind, resolvedAt }) => kind === 'backlog' && resolvedAt === null) ?? null;
+  }
+
+  /** R43: when all else of this instant is judged. */
+  #judgeBacklog(): void {
+    const isRecounting = this.#isRecounting;
+    this.#isRecounting = false;
+    if (this.#paused()) return;
+    const isCounted = (o: Occurrence) => o.due > this.#decidedUntil && this.#isWanted(o);
+    const counted = this.#settings.missedRuns === 'catch_up' ? this.#occurrences.filter(isCounted) : [];
+    const isTooMany = counted.length > (this.#settings.maxCatchUp ?? 100);
+    if (isTooMany && !this.#openBacklog()) this.#open('backlog', null, null);
+    const open = this.#openBacklog();
+    if (!open) return;
+    if (counted.length === 0 || (isRecounting && !isTooMany)) this.#resolve(open, false);
+    else for (const o of counted) if (!isMember(open, o)) open.members.push({ occurrence: o, left: false });
   }
 
   // ---- Incidents (R34 to R39) ---------------------------------------------------------------------------------------
@@ -854,7 +1028,7 @@ class SlowLedger {
     const open = this.#incidents.filter(({ resolvedAt }) => resolvedAt === null);
     if (open.length === 0) return;
     const verdicts = this.#occurrences.filter(({ state }) => !['open', 'skipped', 'unknown'].includes(state));
-    for (const incident of open) {
+    for (const incident of open.filter(({ kind }) => kind !== 'backlog')) {
       const isDouble = incident.kind === 'duplicate';
       // Whether it ran just once is known when its grace is over (R37).
       const newest = isDouble ? verdicts.findLast((o) => this.#graceEnd(o) <= this.#now) : verdicts.at(-1);
@@ -895,6 +1069,7 @@ class SlowLedger {
         completedAt: o.completedAt,
         coveredBy: ['coalesced', 'failed'].includes(o.state) ? o.coveredBy : null,
         wanted: this.#isWanted(o),
+        confirmed: o.confirmed,
       })),
       pings: this.#heard.map(({ by, due }) => ({ matchedBy: by, scheduledFor: due })),
       incidents: this.#incidents
@@ -910,14 +1085,27 @@ class SlowLedger {
         }))
         .sort((a, b) => a.openedAt - b.openedAt || (a.kind < b.kind ? -1 : a.kind > b.kind ? 1 : 0)),
       status: this.#status(),
+      answers: [...this.#answers],
+      owed: this.#owedView(),
     };
+  }
+
+  #owedView(): LedgerView['owed'] {
+    const first = Math.max(this.#now, this.#lastHandOut + this.#throttle());
+    let handedOut = 0;
+    return this.#owed().map((o) => {
+      const unconfirmed = this.#isUnconfirmed(o);
+      const runAfter = unconfirmed ? null : first + handedOut++ * this.#throttle();
+      return { scheduledFor: o.due, state: this.#stateOf(o), unconfirmed, runAfter };
+    });
   }
 
   #status(): string {
     const open = this.#incidents.filter(({ resolvedAt }) => resolvedAt === null).map(({ kind }) => kind);
     const newest = this.#occurrences.findLast(({ state }) => state !== 'open');
     if (this.#paused()) return 'paused';
-    if (open.some((kind) => ['missing', 'not_started', 'overrun', 'failed', 'expired'].includes(kind))) return 'down';
+    const down = ['missing', 'not_started', 'overrun', 'failed', 'expired', 'backlog'];
+    if (open.some((kind) => down.includes(kind))) return 'down';
     if (open.includes('late')) return 'late';
     if (!newest) return 'new';
     return newest.state === 'unknown' ? 'unknown' : 'up';
@@ -926,6 +1114,10 @@ class SlowLedger {
 
 function lastEnd(run: Run): End | null {
   return run.ends.reduce<End | null>((last, end) => (last && last.at > end.at ? last : end), null);
+}
+
+function given({ occurrence, leaseUntil }: Claim): Answer {
+  return answer('claim', 'given', { scheduledFor: occurrence.due, leaseUntil });
 }
 
 function isMember(incident: Incident, o: Occurrence): boolean {

@@ -1,130 +1,25 @@
-import type { History, HistorySettings, Input, LedgerView } from './history.ts';
-
-/** A small story in literal times: what happens to one job, and the parts of the ledger that must come of it. */
-export type Story = { readonly name: string; readonly history: History; readonly expect: PartialView };
-
-/** Lists are complete, their items may name only some fields (as in vitest's toMatchObject). */
-type PartialView = {
-  readonly [part in 'occurrences' | 'pings' | 'incidents']?: readonly Partial<LedgerView[part][number]>[];
-} & { readonly status?: string };
-
-type PingInput = Extract<Input, { type: 'ping' }>;
-
-/** `10:05:30` is on Monday, 2 March 2026, UTC; `08 10:05` on the 8th of that month; other months are written in full. */
-function at(text: string): number {
-  const [time = '', day = '02'] = text.split(' ').reverse();
-  return Date.parse(text.includes('T') ? text : `2026-03-${day}T${time.length === 5 ? `${time}:00` : time}Z`);
-}
-
-const HOURLY = [{ cron: '0 * * * *' }];
-const EVERY_MINUTE = [{ cron: '* * * * *' }];
-
-function job(settings: Partial<HistorySettings> = {}): HistorySettings {
-  return {
-    schedules: HOURLY,
-    missedRuns: 'catch_up',
-    early: null,
-    startWithin: null,
-    grace: null,
-    usefulFor: null,
-    maxRuntime: null,
-    maxCatchUp: null,
-    throttle: null,
-    overlap: 'forbid',
-    duplicates: 'alert',
-    unscheduled: 'record',
-    ...settings,
-  };
-}
-
-function heartbeat(settings: Partial<HistorySettings> = {}): HistorySettings {
-  return job({ schedules: [{ heartbeat: 3600 }], missedRuns: null, grace: 600, ...settings });
-}
-
-type Told = {
-  readonly created: string;
-  readonly until: string;
-  readonly settings?: HistorySettings;
-  readonly zone?: string;
-};
-type Window = { readonly kind: 'blind' | 'gap'; readonly after: string; readonly until: string };
-
-function told(
-  { created, until, settings = job(), zone = 'UTC' }: Told,
-  inputs: readonly Input[],
-  windows: readonly Window[] = [],
-): History {
-  const known = windows.map(({ kind, after, until }) => ({ kind, after: at(after), until: at(until) }));
-  return { zone, createdAt: at(created), settings, inputs, windows: known, settleSeconds: 600, until: at(until) };
-}
-
-type PingDetails = Partial<Pick<PingInput, 'rid' | 'source' | 'body' | 'occ' | 'exitCode'>> & {
-  readonly ownAt?: string;
-};
-
-function ping(kind: PingInput['kind'], arrival: string, { ownAt, ...details }: PingDetails = {}): PingInput {
-  const nothing = { exitCode: null, rid: null, source: 'host-a', body: '', occ: null };
-  return { type: 'ping', kind, at: at(arrival), ...nothing, ...details, ownAt: ownAt === undefined ? null : at(ownAt) };
-}
-
-const start = (arrival: string, details?: PingDetails): Input => ping('start', arrival, details);
-const success = (arrival: string, details?: PingDetails): Input => ping('success', arrival, details);
-const fail = (arrival: string, details?: PingDetails): Input => ping('fail', arrival, details);
-const log = (arrival: string, details?: PingDetails): Input => ping('log', arrival, details);
-const edit = (when: string, settings: HistorySettings): Input => ({ type: 'edit', at: at(when), settings });
-const pause = (when: string): Input => ({ type: 'pause', at: at(when) });
-const resume = (when: string): Input => ({ type: 'resume', at: at(when) });
-const settle = (when: string, due: string, state: 'skipped' | 'on_time'): Input => ({
-  type: 'settle',
-  at: at(when),
-  scheduledFor: at(due),
-  state,
-});
-
-type Row = LedgerView['occurrences'][number];
-type IncidentView = LedgerView['incidents'][number];
-
-function row(due: string, state: string, fields: Partial<Row> = {}): Partial<Row> {
-  return { scheduledFor: at(due), state, ...fields };
-}
-
-function matched(matchedBy: string, due: string | null): LedgerView['pings'][number] {
-  return { matchedBy, scheduledFor: due === null ? null : at(due) };
-}
-
-/** An event as `opened 10:05 10:00 before missing`: type, instant, the occurrence told first, what it was before. */
-function event(text: string): IncidentView['events'][number] {
-  const [type, when = '', first, , before = null] = text.split(', ');
-  return {
-    type: type as IncidentView['events'][number]['type'],
-    at: at(when),
-    first: first === undefined || first === '-' ? null : at(first),
-    before,
-  };
-}
-
-/** `resolved` null: still open. Members that moved to another incident are in brackets: `(10:00)`. */
-function incident(
-  kind: string,
-  members: readonly string[],
-  events: readonly string[],
-  silentEnd: string | null = null,
-): Partial<IncidentView> {
-  const all = events.map(event);
-  const resolved = all.find(({ type }) => type === 'resolved')?.at ?? null;
-  return {
-    kind,
-    openedAt: all[0]?.at ?? 0,
-    resolvedAt: silentEnd === null ? resolved : at(silentEnd),
-    silent: silentEnd !== null,
-    members: members.map((due) => ({ scheduledFor: at(due.replace(/[()]/g, '')), left: due.startsWith('(') })),
-    events: all,
-  };
-}
-
-function everyMinutes(step: number, from: string, count: number): number[] {
-  return Array.from({ length: count }, (_, i) => at(from) + i * step * 60_000);
-}
+import { owedStories } from './stories-owed.ts';
+import {
+  at,
+  EVERY_MINUTE,
+  edit,
+  event,
+  everyMinutes,
+  fail,
+  heartbeat,
+  incident,
+  job,
+  log,
+  matched,
+  pause,
+  resume,
+  row,
+  type Story,
+  settle,
+  start,
+  success,
+  told,
+} from './story.ts';
 
 const LED_002 = { created: '08:29:30', until: '10:21' };
 const SLOTS_002 = everyMinutes(1, '08:30', 111);
@@ -497,14 +392,17 @@ const policies: readonly Story[] = [
     },
   },
   {
-    name: 'LED-002 catch_up: all 111 are owed, with one notice',
+    name: 'LED-002 catch_up: all 111 are owed, with one notice, and a backlog from the 101st on',
     history: told({ ...LED_002, settings: job({ schedules: EVERY_MINUTE, grace: 30 }) }, []),
     expect: {
       occurrences: [
         ...SLOTS_002.map((scheduledFor) => ({ scheduledFor, state: 'overdue', wanted: true })),
         row('10:21', 'expected'),
       ],
-      incidents: [ONE_NOTICE_002],
+      incidents: [
+        ONE_NOTICE_002,
+        { ...ONE_NOTICE_002, kind: 'backlog', openedAt: at('10:10:30'), events: [event('opened, 10:10:30')] },
+      ],
     },
   },
   {
@@ -1201,4 +1099,5 @@ export const stories: readonly Story[] = [
   ...decisions,
   ...incidents,
   ...edges,
+  ...owedStories,
 ];

@@ -5,9 +5,11 @@ import { createChanges } from '../../src/engine/changes.ts';
 import { createClaims } from '../../src/engine/claims.ts';
 import { createEvaluator } from '../../src/engine/evaluator.ts';
 import { createIngest, type IncomingPing } from '../../src/engine/ingest.ts';
+import { createMaintenance } from '../../src/engine/maintenance.ts';
 import { createTzChange } from '../../src/engine/tz-change.ts';
 import { createVersionCache } from '../../src/engine/working-set.ts';
 import { createLog } from '../../src/log.ts';
+import { createFetchText } from '../../src/notify/calendar-feed.ts';
 import type { Database } from '../../src/store/database.ts';
 import { createVitals } from '../../src/vitals.ts';
 import { createApi } from '../../src/web/api/index.ts';
@@ -82,14 +84,17 @@ export function replicaOver(database: Database, zones: Zones) {
   const ingest = createIngest(deps);
   const evaluator = createEvaluator(deps);
   const publicUrl = 'https://rollcall.example.org';
+  const channelContext = { publicUrl, outboundAllow: ['127.0.0.0/8'], smtpUrl: null, mailFrom: null, zones };
+  const catchUp = createCatchUp(deps);
   const api = createApi({
     database,
     zones,
     changes: createChanges(deps),
     claims: createClaims(deps),
-    catchUp: createCatchUp(deps),
+    catchUp,
+    maintenance: createMaintenance({ ...deps, catchUp, fetchText: createFetchText(channelContext) }),
     publicUrl,
-    channelContext: { publicUrl, outboundAllow: ['127.0.0.0/8'], smtpUrl: null, mailFrom: null, zones },
+    channelContext,
     log,
   });
   return {

@@ -17,6 +17,7 @@ const hourly: HistorySettings = {
   maxCatchUp: null,
   throttle: null,
   overlap: 'forbid',
+  alertAfter: {},
   duplicates: 'alert',
   unscheduled: 'record',
 };
@@ -145,5 +146,21 @@ export const foundHistories: readonly Found[] = [
     [ping('09:01', { kind: 'start' }), ping('2026-03-05T09:01', { ownAt: at('09:30') })],
     '2026-03-05T10:00',
     '12:00',
+  ),
+  found(
+    'a backlog that opens and ends, and opens again, in one transaction',
+    { usefulFor: 1800, maxCatchUp: 0 },
+    [{ type: 'claim', at: at('12:06'), rid: 'c0' }],
+    '12:10',
+  ),
+  found(
+    'a decision that skips the newest verdicts, when the one before them was not well',
+    { usefulFor: 6 * 3600 },
+    [
+      ...['09:01', '10:01', '11:01', '12:01', '13:01'].map((time) => ping(time, { kind: 'fail' })),
+      { type: 'decide', at: at('15:10'), decision: 'skip' },
+    ],
+    '15:20',
+    '15:05',
   ),
 ];

@@ -61,6 +61,7 @@ function job(zone: string, schedules: readonly ScheduleSpec[], given: Given = {}
       maxCatchUp: null,
       throttle: null,
       overlap: 'forbid',
+      alertAfter: {},
       duplicates: 'alert',
       unscheduled: 'record',
       ...settings,

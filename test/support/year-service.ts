@@ -3,6 +3,7 @@ import type { JobDefinition } from '../../src/core/definition.ts';
 import { formatInstant, type Instant } from '../../src/core/time.ts';
 import { createCatchUp } from '../../src/engine/catch-up.ts';
 import { createChanges } from '../../src/engine/changes.ts';
+import { type ClaimAnswer, createClaims } from '../../src/engine/claims.ts';
 import { createEvaluator } from '../../src/engine/evaluator.ts';
 import { createIngest, type IncomingPing } from '../../src/engine/ingest.ts';
 import { createVersionCache } from '../../src/engine/working-set.ts';
@@ -14,7 +15,7 @@ import { projects } from '../../src/store/schema.ts';
 import { createVitals } from '../../src/vitals.ts';
 import type { Zones } from '../../src/zones.ts';
 import { createTestDatabase, manualClock } from './database.ts';
-import type { History, HistorySettings, Input } from './history.ts';
+import { type Answer, answer, type History, type HistorySettings, type Input } from './history.ts';
 
 /** A job of the service and what happens to it; `channels` as in its definition. */
 export type PlayedJob = {
@@ -26,6 +27,7 @@ export type PlayedJob = {
 export type Service = Awaited<ReturnType<typeof startService>>;
 
 type PingInput = Extract<Input, { type: 'ping' }>;
+type ClaimInput = Extract<Input, { type: 'claim' | 'extend' | 'release' | 'decide' }>;
 
 /** The beats of replicas that hear everything, whose pings the two of this test take. */
 const BEATS = ['00000000-0000-4000-8000-0000000000b1', '00000000-0000-4000-8000-0000000000b2'];
@@ -46,7 +48,8 @@ export async function startService(zones: Zones, { settleMs, start }: { settleMs
   const replicas = pools.map((database) => {
     const vitals = createVitals(standingClock.monotonic);
     const deps = { database, clock: standingClock, versions: createVersionCache(zones), zones, settleMs, vitals, log };
-    return { ingest: createIngest(deps), evaluator: createEvaluator(deps), changes: createChanges(deps), deps };
+    const work = { changes: createChanges(deps), claims: createClaims(deps) };
+    return { ingest: createIngest(deps), evaluator: createEvaluator(deps), ...work, deps };
   });
   const [first, second] = replicas;
   if (!first || !second) throw new Error('two replicas');
@@ -72,13 +75,41 @@ export async function startService(zones: Zones, { settleMs, start }: { settleMs
     answers.set(word, (answers.get(word) ?? 0) + 1);
   };
   let wokenAt = Number.NEGATIVE_INFINITY;
-  const changesOf = (n: number) => (n % 2 === 0 ? first : second).changes;
+  const replicaFor = (n: number) => (n % 2 === 0 ? first : second);
+
+  /** The ids of claims by slug and run id, and what claims of a job were answered. */
+  const claimIds = new Map<string, number>();
+  const claimAnswers = new Map<string, readonly Answer[]>();
+  const said = (slug: string): readonly Answer[] => claimAnswers.get(slug) ?? [];
+  const ask = async ({ claims }: typeof first, slug: string, input: ClaimInput): Promise<Answer> => {
+    if (input.type === 'decide') {
+      const { outcome } = await claims.decide({ projectId, slug, actor: 'test' }, input.decision);
+      return answer('decide', outcome);
+    }
+    const name = `${slug} ${input.rid}`;
+    if (input.type === 'claim') {
+      const given = await claims.claim({ projectId, slug }, uuidOf(input.rid));
+      if (given.outcome === 'given') claimIds.set(name, given.claim.id);
+      return claimAnswer(given, input.at);
+    }
+    const id = claimIds.get(name);
+    if (id === undefined) return answer(input.type, 'unknown');
+    if (input.type === 'release')
+      return answer('release', (await claims.release(projectId, id)) ? 'released' : 'no_claim');
+    const extended = await claims.extend(projectId, id);
+    if (extended.outcome === 'over') return answer('extend', extended.type);
+    if (extended.outcome === 'no_claim') return answer('extend', 'no_claim');
+    const { scheduledFor, leaseUntil } = extended.claim;
+    return answer('extend', 'extended', { scheduledFor, leaseUntil });
+  };
 
   return {
     clock,
     failures,
     /** How many pings were answered how. */
     answers,
+    /** What the claims, extensions, releases and decisions of a job were answered, in order. */
+    said,
     projectId,
     run,
     deps: first.deps,
@@ -120,13 +151,16 @@ export async function startService(zones: Zones, { settleMs, start }: { settleMs
         }
         await Promise.all(flying);
         flying = [];
-        const changes = changesOf(i + slug.length);
+        const replica = replicaFor(i + slug.length);
+        const { changes } = replica;
         if (input.type === 'edit') {
           await changes.putJob(projectId, slug, definitionOf(slug, history.zone, input.settings, channels), 'test');
         } else if (input.type === 'settle') {
           const { scheduledFor, state } = input;
           await changes.settle(projectId, slug, scheduledFor, { state, note: 'said so' }, 'test');
-        } else await changes[input.type === 'pause' ? 'pauseJob' : 'resumeJob'](projectId, slug, 'test');
+        } else if (input.type === 'pause' || input.type === 'resume') {
+          await changes[input.type === 'pause' ? 'pauseJob' : 'resumeJob'](projectId, slug, 'test');
+        } else claimAnswers.set(slug, [...said(slug), await ask(replica, slug, input)]);
       }
       await Promise.all(flying);
     },
@@ -155,7 +189,18 @@ function definitionOf(
   settings: HistorySettings,
   channels: readonly string[] | null,
 ): JobDefinition {
-  return { ...settings, name: slug, description: '', tags: [], zone, missedRunsReason: '', channels };
+  return { ...settings, name: slug, description: '', tags: [], zone, missedRunsReason: '', after: [], channels };
+}
+
+function claimAnswer(given: ClaimAnswer, at: Instant): Answer {
+  if (given.outcome === 'given') {
+    const { scheduledFor, leaseUntil } = given.claim;
+    return answer('claim', 'given', { scheduledFor, leaseUntil });
+  }
+  if (given.outcome !== 'refused') return answer('claim', given.outcome);
+  const { type, retryAfterMs, past } = given;
+  const scheduledFor = past && Date.parse(past.key);
+  return answer('claim', type, { scheduledFor, retryAt: retryAfterMs === null ? null : at + retryAfterMs });
 }
 
 /** Run ids of histories are short words; the door takes UUIDs only. */

@@ -1,9 +1,10 @@
 import { statusOf } from '../../src/core/status.ts';
 import type { Instant } from '../../src/core/time.ts';
 import { listOccurrences, readableJob, type ZoneSource } from '../../src/engine/reading.ts';
+import { type OwedCursor, type OwedPage, readOwed } from '../../src/engine/reading-owed.ts';
 import type { Tx } from '../../src/store/database.ts';
 import { readJobs, type StoredJob } from '../../src/store/jobs.ts';
-import type { History, Input, LedgerView } from './history.ts';
+import type { Answer, History, Input, LedgerView } from './history.ts';
 import { uuidOf } from './year-service.ts';
 
 type OccurrenceView = LedgerView['occurrences'][number];
@@ -11,8 +12,16 @@ type IncidentView = LedgerView['incidents'][number];
 type EventView = IncidentView['events'][number];
 type PingInput = Extract<Input, { type: 'ping' }>;
 
-/** The ledger of one job as the database has it at `tx.now`: its rows, and what only the clock knows as the API lists it. */
-export async function readView(tx: Tx, slug: string, zones: ZoneSource): Promise<LedgerView> {
+/**
+ * The ledger of one job as the database has it at `tx.now`: its rows, and what only the clock knows, and what is owed, as
+ * the API lists it. `answers`: what was said to its claims.
+ */
+export async function readView(
+  tx: Tx,
+  slug: string,
+  zones: ZoneSource,
+  answers: readonly Answer[] = [],
+): Promise<LedgerView> {
   const [found] = await tx.sql<{ id: number }[]>`select id from jobs where slug = ${slug}`;
   const [job] = await readJobs(tx, found ? [found.id] : []);
   if (!job) throw new Error(`no job ${slug}`);
@@ -22,21 +31,37 @@ export async function readView(tx: Tx, slug: string, zones: ZoneSource): Promise
     pings: await tx.sql<LedgerView['pings']>`
       select matched_by as "matchedBy", scheduled_for as "scheduledFor" from pings where job_id = ${job.id} order by id`,
     incidents: await readIncidents(tx, job.id),
-    status: statusOf({ paused: pausedAt !== null, openKinds, newestSettled }),
+    status: statusOf({ blocked: false, paused: pausedAt !== null, openKinds, newestSettled }),
+    answers,
+    owed: await readOwedView(tx, job, zones),
   };
+}
+
+/** Page by page, as a client reads it. */
+async function readOwedView(tx: Tx, job: StoredJob, zones: ZoneSource): Promise<LedgerView['owed']> {
+  const owed: LedgerView['owed'][number][] = [];
+  for (let from: OwedCursor | null = null; ; ) {
+    const page: OwedPage = await readOwed(tx, job, { from, limit: 3, zones });
+    for (const { scheduledFor, state, unconfirmed, runAfter } of page.owed)
+      owed.push({ scheduledFor, state, unconfirmed, runAfter });
+    if (page.next === null) return owed;
+    from = page.next;
+  }
 }
 
 async function readOccurrences(tx: Tx, job: StoredJob, zones: ZoneSource): Promise<OccurrenceView[]> {
   const rows = await tx.sql<OccurrenceView[]>`
     select scheduled_for as "scheduledFor", state, reason, stands_for as "standsFor", completions,
-      completed_at as "completedAt", case when state in ('coalesced', 'failed') then covered_by end as "coveredBy", wanted
+      completed_at as "completedAt", case when state in ('coalesced', 'failed') then covered_by end as "coveredBy", wanted,
+      confirmed
     from occurrences where job_id = ${job.id} order by scheduled_for`;
   const recorded = new Set(rows.map(({ scheduledFor }) => scheduledFor));
   const window = { after: job.createdAt - 1, until: tx.now, states: null };
   const listed = await listOccurrences(tx, await readableJob(tx, job, zones), window, { limit: 20_000, zones });
   const fromClock = listed.filter(({ scheduledFor }) => !recorded.has(scheduledFor));
   const views = fromClock.map(({ scheduledFor, state, reason, standsFor, completions, completedAt, owed }) => {
-    return { scheduledFor, state, reason, standsFor, completions, completedAt, coveredBy: null, wanted: owed };
+    const fromClock = { coveredBy: null, wanted: owed, confirmed: false };
+    return { scheduledFor, state, reason, standsFor, completions, completedAt, ...fromClock };
   });
   return [...rows, ...views].sort((a, b) => a.scheduledFor - b.scheduledFor);
 }
@@ -60,7 +85,9 @@ async function readIncidents(tx: Tx, jobId: number): Promise<IncidentView[]> {
       .filter((one) => one.id === id)
       .map(({ type, first, before }) => {
         const at = { opened: incident.openedAt, reminded: 0, resolved: incident.resolvedAt ?? 0 }[type];
-        return { type, at, first: type === 'resolved' ? null : first, before };
+        // A backlog tells of all it lists.
+        const isOfOne = type !== 'resolved' && incident.kind !== 'backlog';
+        return { type, at, first: isOfOne ? first : null, before };
       }),
   }));
 }

@@ -154,7 +154,8 @@ function supersede(ledger: Ledger, by: Run, { arrival }: Ping): void {
     run.supersededAt = Math.min(run.supersededAt ?? at, at);
     ledger.changedRuns.add(run);
     const row = run.scheduledFor === null ? undefined : ledger.rows.get(run.scheduledFor);
-    if (row) rejudge(ledger, row, arrival);
+    // In a pause it stays what it was: to be given up makes nothing run.
+    if (row && ledger.pausedAt === null) rejudge(ledger, row, arrival);
   }
 }
 

@@ -36,7 +36,7 @@ export function changeRow(ledger: Ledger, row: Row, change: Partial<Row>): void 
 }
 
 /** Wanted under catch_up, and due after the last decision (docs/ledger.md, rule 43). */
-export const countsForBacklog = (ledger: Ledger, row: Row): boolean =>
+const countsForBacklog = (ledger: Ledger, row: Row): boolean =>
   row.wanted && ledger.settings.missedRuns === 'catch_up' && row.scheduledFor > (ledger.decidedUntil ?? -Infinity);
 
 function recount(ledger: Ledger, row: Row, by: 1 | -1): void {

@@ -40,7 +40,7 @@ export type Changes = {
 };
 
 /** `cycle`: refused, for the job would wait for itself by way of these. */
-export type Put = { readonly created: boolean } | { readonly cycle: readonly string[] };
+type Put = { readonly created: boolean } | { readonly cycle: readonly string[] };
 
 export type ChangesDeps = ChangingDeps & { readonly zones: Zones };
 

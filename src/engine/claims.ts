@@ -53,12 +53,12 @@ export type ClaimAnswer =
       readonly past: { readonly key: string; readonly usefulUntil: Instant } | null;
     };
 
-export type ExtendAnswer =
+type ExtendAnswer =
   | { readonly outcome: 'extended'; readonly claim: GivenClaim }
   | { readonly outcome: 'no_claim' }
   | { readonly outcome: 'over'; readonly type: 'completed' | 'replaced' | 'lease_lost'; readonly detail: string };
 
-export type DecisionAnswer =
+type DecisionAnswer =
   /** `count`: occurrences that were skipped (skip), or that are owed or confirmed now (run). */
   | { readonly outcome: 'decided'; readonly until: Instant; readonly count: number }
   | { readonly outcome: 'no_job' }

@@ -148,11 +148,12 @@ export function applyDecision(
 
 /** A window that has become known at `at`: what was silent in it is skipped after the fact (rule 61). */
 export function applyMaintenance(ledger: Ledger, at: Instant): void {
-  if (ledger.pausedAt !== null) return;
   for (const row of byDue(ledger)) {
-    if (row.startedAt !== null || (row.state !== 'overdue' && row.state !== 'missed')) continue;
-    const window = ledger.maintenance(row.scheduledFor, at);
-    if (window) skipNow(ledger, row, window, at);
+    const window = row.startedAt === null ? ledger.maintenance(row.scheduledFor, at) : null;
+    if (!window) continue;
+    if (row.state === 'overdue' || row.state === 'missed') skipNow(ledger, row, window, at);
+    // One that is awaited because of a blind window is past its deadline too.
+    else if (isOpen(row.state) && ledger.pausedAt === null) judge(ledger, row, at);
   }
   settleIncidents(ledger, at);
 }

@@ -93,10 +93,17 @@ export function join(ledger: Ledger, row: Row, kind: IncidentKind, at: Instant):
   tell(ledger, incident, row.scheduledFor, at, from?.kind ?? null);
 }
 
+/** The newest occurrence in an incident, as far as it is loaded. */
+function newestIn(ledger: Ledger, { id, kind, lastRunAt }: Incident): Instant | null {
+  if (kind === 'duplicate') return lastRunAt;
+  const own = [...ledger.rows.values()].filter(({ incidentId }) => incidentId === id);
+  return own.length === 0 ? null : Math.max(...own.map(({ scheduledFor }) => scheduledFor));
+}
+
 /** An edit lowered a threshold: what is open may be told now. */
 export function tellReached(ledger: Ledger, at: Instant): void {
   for (const incident of ledger.incidents.values()) {
-    if (incident.events === 0) tell(ledger, incident, null, at, null);
+    if (incident.events === 0) tell(ledger, incident, newestIn(ledger, incident), at, null);
   }
 }
 

@@ -138,9 +138,15 @@ function joinTimed(ledger: Ledger, { row, terms, runs, deadline }: Case, t: Inst
   const inOne = incidentOf(ledger, row);
   const begun = row.startedAt !== null;
   if (inOne && !(inOne.kind === 'not_started' && begun)) return;
-  if (!begun && terms.startBy !== null && t >= actsAt(ledger, terms.startBy)) join(ledger, row, 'not_started', t);
+  if (!begun && isStartOverdue(ledger, row, terms, t)) join(ledger, row, 'not_started', t);
   else if (timedLimits(terms, runs).some((limit) => t >= actsAt(ledger, limit))) join(ledger, row, 'overrun', t);
   else if (t >= actsAt(ledger, deadline)) join(ledger, row, begun ? 'late' : 'missing', t);
+}
+
+/** Not where a window was known when the start was due: one that is taken back later gives nothing back. */
+function isStartOverdue(ledger: Ledger, row: Row, { startBy }: Terms, t: Instant): boolean {
+  const check = startBy === null ? Number.POSITIVE_INFINITY : actsAt(ledger, startBy);
+  return t >= check && ledger.maintenance(row.scheduledFor, check) === null;
 }
 
 const windowEnd = ({ terms, deadline }: Case): Instant => Math.max(terms.usefulUntil, deadline);

@@ -195,7 +195,7 @@ export async function silentOccurrences(
 ): Promise<readonly Instant[]> {
   const rows = await tx.sql<{ at: Instant }[]>`
     select scheduled_for as at from occurrences
-    where job_id = ${jobId} and state in ('overdue', 'missed') and started_at is null
+    where job_id = ${jobId} and state in ('expected', 'overdue', 'missed') and started_at is null
       and scheduled_for >= ${from} and scheduled_for <= ${tx.now}
     order by scheduled_for limit ${limit}`;
   return rows.map(({ at }) => at);

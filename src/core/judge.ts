@@ -89,7 +89,9 @@ export function judge(ledger: Ledger, row: Row, t: Instant): void {
 function judgeOpen(ledger: Ledger, row: Row, t: Instant): void {
   const matter = caseOf(ledger, row, t);
   const window = row.startedAt === null ? ledger.maintenance(row.scheduledFor, t) : null;
-  if (window && t >= actsAt(ledger, matter.deadline)) {
+  // Of a deadline that waits for a gap between beats, the end of its usefulness may act first.
+  const endsAt = matter.held ? Number.POSITIVE_INFINITY : actsAt(ledger, windowEnd(matter));
+  if (window && t >= Math.min(actsAt(ledger, matter.deadline), endsAt)) {
     skipNow(ledger, row, window, t);
     return;
   }

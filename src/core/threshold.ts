@@ -30,6 +30,9 @@ export function isReached(ledger: Ledger, kind: IncidentKind): boolean {
   return said.slice(0, threshold.of).filter(counts).length >= threshold.count;
 }
 
-/** How many of the newest occurrences a threshold of this job may look at; 0: it has none. */
-export const thresholdReach = (alertAfter: Ledger['settings']['alertAfter']): number =>
-  Math.max(0, ...Object.values(alertAfter).map(({ of }) => of));
+/** What thresholds look at: the newest `of` occurrences that counted for a kind (its bit), and as many that ended well. */
+export const thresholdReach = (alertAfter: Ledger['settings']['alertAfter']): { bit: number; of: number }[] =>
+  thresholdKinds.flatMap((kind) => {
+    const { of } = alertAfter[kind] ?? {};
+    return of === undefined ? [] : [{ bit: bitOf(kind), of }];
+  });

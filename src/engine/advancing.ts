@@ -133,3 +133,37 @@ function endScheduleError({ ledger }: OpenJob, at: Instant): void {
   const incident = ledger.incidents.get('schedule_error');
   if (incident) end(ledger, incident, Math.max(at, incident.openedAt), false);
 }
+
+/**
+ * Advances many jobs to `until` in this transaction, a thousand checks in all; those whose pings wait take a turn of their own
+ * (`alone`). One that fails fails all of them: the caller takes them one by one then.
+ */
+export async function advanceJobs(
+  tx: Tx,
+  deps: AdvanceDeps,
+  jobIds: readonly number[],
+  until: Instant,
+): Promise<Map<number, Advanced | 'alone'>> {
+  const results = new Map<number, Advanced | 'alone'>(jobIds.map((id) => [id, 'gone']));
+  const locked = await lockJobs(tx, jobIds, false);
+  const plain = locked.filter(({ deferred }) => deferred === 0);
+  for (const { id, deferred } of locked) if (deferred > 0) results.set(id, 'alone');
+  if (plain.length === 0) return results;
+  const steps = Math.ceil(MAX_STEPS / plain.length);
+  const ahead = new Map(plain.map(({ id }) => [id, { pings: [], named: [], all: false, steps }]));
+  const { open, broken } = await openJobs(tx, plain, ahead, deps);
+  for (const { job, error } of broken) {
+    await reportBroken(tx, job, error);
+    results.set(job.id, 'broken');
+  }
+  for (const one of open) {
+    endScheduleError(one, until);
+    results.set(one.job.id, advance(one.ledger, until, steps) ? 'reached' : 'behind');
+  }
+  await save(
+    tx,
+    open.map((one) => outcomeOf(one, 0, tx.now)),
+  );
+  await tell(tx, open, new Map());
+  return results;
+}

@@ -9,7 +9,7 @@ import { EVALUATOR_TICK } from '../store/health.ts';
 import { endStalledSessions } from '../store/stalled.ts';
 import { dueJobs, failuresOf, pushBack } from '../store/telling.ts';
 import type { Vitals } from '../vitals.ts';
-import { type AdvanceDeps, advanceJob } from './advancing.ts';
+import { type AdvanceDeps, type Advanced, advanceJob, advanceJobs } from './advancing.ts';
 import { watchHorizon } from './blindness.ts';
 
 export type EvaluatorDeps = AdvanceDeps & {
@@ -51,7 +51,7 @@ export function createEvaluator(deps: EvaluatorDeps): Evaluator {
     for (let again = true; again; ) {
       // Asked anew in each round: after a jump of the clock the horizon may be elsewhere.
       const { due, horizon, lagMs } = await deps.database.transaction((tx) => lookAround(tx));
-      const results = await inParallel(due, (jobId) => judge({ ...deps, outage }, jobId, horizon));
+      const results = await inParallel(inGroups(due), (jobIds) => judgeMany({ ...deps, outage }, jobIds, horizon));
       judged += results.filter((result) => result === 'reached').length;
       // Locked and failed ones come back next tick; going on without progress would spin.
       again = results.some((result) => result === 'reached' || result === 'behind');
@@ -82,18 +82,56 @@ async function lookAround(tx: Tx) {
   return { lagMs, horizon: horizon ?? 0, due };
 }
 
-async function inParallel<T>(jobIds: readonly number[], judgeOne: (jobId: number) => Promise<T>): Promise<T[]> {
+const inGroups = (jobIds: readonly number[]): number[][] =>
+  Array.from({ length: Math.ceil(jobIds.length / TOGETHER) }, (_, i) => jobIds.slice(i * TOGETHER, (i + 1) * TOGETHER));
+
+async function inParallel<T>(
+  groups: readonly number[][],
+  judgeGroup: (jobIds: readonly number[]) => Promise<T[]>,
+): Promise<T[]> {
   const results: T[] = [];
-  const queue = [...jobIds];
+  const queue = [...groups];
   const worker = async (): Promise<void> => {
-    for (let jobId = queue.shift(); jobId !== undefined; jobId = queue.shift()) results.push(await judgeOne(jobId));
+    for (let group = queue.shift(); group; group = queue.shift()) results.push(...(await judgeGroup(group)));
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
   return results;
 }
 
+/** Jobs judged in one transaction: two thousand lost at once are told within seconds. */
+const TOGETHER = 50;
+
+/** Some jobs in one transaction; if that fails, each by itself, so that the failure of one is its own. */
+async function judgeMany(deps: JudgeDeps, jobIds: readonly number[], until: Instant): Promise<Judged[]> {
+  const results = jobIds.length === 1 ? null : await judgeTogether(deps, jobIds, until);
+  const judged: Judged[] = [];
+  for (const jobId of jobIds) {
+    const result = results?.get(jobId) ?? 'alone';
+    judged.push(result === 'alone' ? await judge(deps, jobId, until) : result);
+  }
+  return judged;
+}
+
+type JudgeDeps = EvaluatorDeps & { readonly outage: OutageLog };
+type Judged = Advanced | 'failed';
+
+async function judgeTogether(deps: JudgeDeps, jobIds: readonly number[], until: Instant) {
+  try {
+    return await deps.database.transaction(async (tx) => {
+      const results = await advanceJobs(tx, deps, jobIds, until);
+      for (const [jobId, result] of results) {
+        if (result === 'broken') await pushBack(tx, jobId, 0, tx.now + BROKEN_RETRY_MS);
+      }
+      return results;
+    });
+  } catch {
+    // The one that failed says so when it is tried alone.
+    return null;
+  }
+}
+
 /** One job, one transaction; its failure is its own: it is pushed back with growing delay, and the rest go on. */
-async function judge(deps: EvaluatorDeps & { readonly outage: OutageLog }, jobId: number, until: Instant) {
+async function judge(deps: JudgeDeps, jobId: number, until: Instant): Promise<Judged> {
   try {
     return await deps.database.transaction(async (tx) => {
       const result = await advanceJob(tx, deps, jobId, { until, wait: false });

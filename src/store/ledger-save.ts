@@ -75,29 +75,46 @@ async function saveIncidents(tx: Tx, outcomes: readonly Outcome[]): Promise<void
   const all = outcomes.flatMap(({ jobId, ledger }) =>
     [...ledger.changedIncidents].map((incident) => ({ jobId, ledger, incident })),
   );
-  // Ended ones first: a job may end an incident and open another of the same kind in one transaction.
-  all.sort((a, b) => Number(a.incident.resolvedAt === null) - Number(b.incident.resolvedAt === null));
-  for (const { jobId, ledger, incident } of all) {
-    const { sql } = tx;
-    if (incident.id > 0) {
-      await sql`
-        update incidents set resolved_at = ${incident.resolvedAt}, silent = ${incident.silent}, events = ${incident.events},
-          last_told = ${incident.lastTold}, last_run_at = ${incident.lastRunAt},
-          occurrence_count = ${incident.occurrenceCount}, troubled_count = ${incident.troubledCount},
-          detail = ${incident.detail}
-        where id = ${incident.id}`;
-      continue;
-    }
-    const [row] = await sql<{ id: number }[]>`
-      insert into incidents (job_id, kind, opened_at, resolved_at, silent, events, last_told, last_run_at,
-        occurrence_count, troubled_count, detail)
-      values (${jobId}, ${incident.kind}, ${incident.openedAt}, ${incident.resolvedAt}, ${incident.silent},
-        ${incident.events}, ${incident.lastTold}, ${incident.lastRunAt}, ${incident.occurrenceCount},
-        ${incident.troubledCount}, ${incident.detail})
-      returning id`;
-    if (!row) throw new Error('an incident was not stored');
-    for (const one of ledger.rows.values()) if (one.incidentId === incident.id) one.incidentId = row.id;
-    incident.id = row.id;
+  if (all.length === 0) return;
+  const columns = all.map(({ jobId, incident }, ord) => ({
+    ord,
+    id: incident.id > 0 ? incident.id : null,
+    job_id: jobId,
+    kind: incident.kind,
+    opened_at: iso(incident.openedAt),
+    resolved_at: iso(incident.resolvedAt),
+    silent: incident.silent,
+    events: incident.events,
+    last_told: iso(incident.lastTold),
+    last_run_at: iso(incident.lastRunAt),
+    occurrence_count: incident.occurrenceCount,
+    troubled_count: incident.troubledCount,
+    detail: incident.detail,
+  }));
+  const record = tx.sql`jsonb_to_recordset(${JSON.stringify(columns)}::jsonb) n(ord int, id bigint, job_id bigint, kind text,
+    opened_at timestamptz, resolved_at timestamptz, silent boolean, events int, last_told timestamptz,
+    last_run_at timestamptz, occurrence_count int, troubled_count int, detail text)`;
+  // Known ones first: a job may end an incident and open another of the same kind in one transaction.
+  if (all.some(({ incident }) => incident.id > 0)) {
+    await tx.sql`
+      update incidents i set resolved_at = n.resolved_at, silent = n.silent, events = n.events, last_told = n.last_told,
+        last_run_at = n.last_run_at, occurrence_count = n.occurrence_count, troubled_count = n.troubled_count, detail = n.detail
+      from ${record} where i.id = n.id`;
+  }
+  const fresh = all.filter(({ incident }) => incident.id < 0);
+  if (fresh.length === 0) return;
+  // Identities are drawn in the order of the rows, so that they can be given back to the objects in that order.
+  const added = await tx.sql<{ id: number }[]>`
+    insert into incidents (job_id, kind, opened_at, resolved_at, silent, events, last_told, last_run_at, occurrence_count,
+      troubled_count, detail)
+    select job_id, kind, opened_at, resolved_at, silent, events, last_told, last_run_at, occurrence_count, troubled_count, detail
+    from ${record} where n.id is null order by n.ord returning id`;
+  const ids = added.map(({ id }) => id).sort((x, y) => x - y);
+  for (const { ledger, incident } of fresh) {
+    const id = ids.shift();
+    if (id === undefined) throw new Error('an incident was not stored');
+    for (const one of ledger.rows.values()) if (one.incidentId === incident.id) one.incidentId = id;
+    incident.id = id;
   }
 }
 

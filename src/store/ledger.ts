@@ -87,8 +87,8 @@ export type Wish = {
   readonly wanted: number;
   /** What a decision is about: wanted and unconfirmed ones in (after, until], the oldest `limit`. */
   readonly undecided: { readonly after: Instant; readonly until: Instant; readonly limit: number } | null;
-  /** Of the newest ones that counted for a kind of trouble or ended well, so many (thresholds). */
-  readonly recent: number;
+  /** Thresholds: the newest ones that counted for a kind of trouble (by its bit), and as many that ended well. */
+  readonly recent: readonly { readonly bit: number; readonly of: number }[];
   /** Claims whose runs have not ended, and the claim with this id. */
   readonly claims: { readonly id: number | null } | null;
   /** Rows from here on exist as evidence, ahead of the clock; null: none can. */
@@ -311,15 +311,17 @@ async function verdictRows(tx: Tx, wishes: readonly Wish[]): Promise<StoredRow[]
 }
 
 async function recentRows(tx: Tx, wishes: readonly Wish[]): Promise<StoredRow[]> {
-  const asked = wishes.flatMap(({ jobId: job, recent: limit }) => (limit > 0 ? [{ job, limit }] : []));
+  const asked = wishes.flatMap(({ jobId: job, recent }) => recent.map(({ bit, of }) => ({ job, bit, of })));
   if (asked.length === 0) return [];
   return tx.sql<StoredRow[]>`
-    select ${rowColumns(tx)} from jsonb_to_recordset(${JSON.stringify(asked)}::jsonb) w(job bigint, "limit" int)
+    select ${rowColumns(tx)} from jsonb_to_recordset(${JSON.stringify(asked)}::jsonb) w(job bigint, bit int, "of" int)
     cross join lateral (
-      (select * from occurrences a where a.job_id = w.job and a.counted <> 0 order by a.scheduled_for desc limit w."limit")
+      (select * from occurrences a where a.job_id = w.job and a.counted <> 0 and (a.counted & w.bit) <> 0
+        and a.state not in ('skipped', 'unknown')
+        order by a.scheduled_for desc limit w."of")
       union
       (select * from occurrences b where b.job_id = w.job and b.state in ('on_time', 'late')
-        order by b.scheduled_for desc limit w."limit")) o`;
+        order by b.scheduled_for desc limit w."of")) o`;
 }
 
 async function readThreads(tx: Tx, wishes: readonly Wish[]): Promise<StoredThread[]> {

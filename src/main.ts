@@ -149,13 +149,18 @@ function endOnBugs(log: Logger): void {
   process.on('uncaughtException', end);
 }
 
+/** Ends with `code` when all that was written has left: what goes into a pipe is written later. */
+function exitWhenSaid(code: ExitCode): void {
+  process.stdout.write('', () => process.stderr.write('', () => process.exit(code)));
+}
+
 // `rollcall preview … | head` is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) =>
   process.exit(error.code === 'EPIPE' ? EXIT.done : EXIT.failed),
 );
 
 try {
-  await createProgram((code) => process.exit(code)).parseAsync();
+  await createProgram(exitWhenSaid).parseAsync();
 } catch (error) {
   if (!(error instanceof CommanderError)) throw error;
   process.exit(error.exitCode === 0 ? EXIT.done : EXIT.refused);

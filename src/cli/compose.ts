@@ -36,6 +36,8 @@ export type Parts = {
   readonly config: Config;
   readonly roles: ReadonlySet<Role>;
   readonly database: Database;
+  /** Connections for ingest and /healthz alone: however many wait for the locks of a job, pings are committed. */
+  readonly ingestDatabase: Database;
   readonly zones: Zones;
   readonly clock: Clock;
   readonly log: Logger;
@@ -56,10 +58,10 @@ export type Loops = {
 
 /** Puts the process together from its parts: the one place that knows them all. */
 export function compose(parts: Parts): Composition {
-  const { config, roles, database, zones, clock, log } = parts;
+  const { config, roles, database, ingestDatabase, zones, clock, log } = parts;
   const metrics = createMetrics();
   const vitals = createVitals(clock.monotonic, metrics.observer);
-  const readShared = sharedHealth(database, vitals);
+  const readShared = sharedHealth(roles.has('web') ? ingestDatabase : database, vitals);
   metrics.watch(vitals, clock.monotonic, async () => (await readShared()).outboxWaiting);
   const readHealth = createHealth({ vitals, clock, tzVersion: zones.version, roles, readShared });
   const probes: ProbeDeps = { readHealth, metrics, log };
@@ -69,14 +71,14 @@ export function compose(parts: Parts): Composition {
   const versions = createVersionCache(zones);
   const { book } = versions;
   const engine: EngineDeps = { database, clock, versions, book, zones, settleMs, vitals, log };
-  const ingest = roles.has('web') ? createIngest(engine) : null;
+  const ingest = roles.has('web') ? createIngest({ ...engine, database: ingestDatabase }) : null;
   return {
     app: ingest === null ? createProbes(probes) : createWebApp(parts, { ingest, context, probes, engine }),
     startLoops: () => startLoops(parts, { ingest, context, engine }),
   };
 }
 
-type EngineDeps = Omit<Parts, 'config' | 'roles'> & {
+type EngineDeps = Omit<Parts, 'config' | 'roles' | 'ingestDatabase'> & {
   readonly versions: VersionCache;
   readonly book: VersionCache['book'];
   readonly settleMs: number;

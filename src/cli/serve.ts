@@ -24,6 +24,9 @@ export type ServeDeps = Pick<Output, 'out'> & {
 /** Requests under way have this long to end; with the loops and the database after them it is less than 10 s. */
 const DRAIN_MS = 4000;
 
+/** One batch at a time, one for the moment in which another is given up, and one for /healthz. */
+const INGEST_CONNECTIONS = 3;
+
 /**
  * `rollcall serve`: runs until `stop` aborts, then drains: no new requests, those under way are answered, what they
  * brought is committed, then the loops, the database and our own server end, in this order. Throws CannotStart or
@@ -41,15 +44,15 @@ export async function serve(deps: ServeDeps, stop: AbortSignal): Promise<void> {
     const embedded = config.databaseUrl === null ? await startEmbedded(config.dataDir, log) : null;
     try {
       const onNotice = (notice: string): void => log.debug({ notice }, 'the database has a notice');
-      const database = connect(config.databaseUrl ?? embedded?.url ?? '', {
-        onNotice,
-        // Our own server has no pooler before it.
-        prepare: config.databaseUrl === null,
-      });
+      // Our own server has no pooler before it.
+      const options = { onNotice, prepare: config.databaseUrl === null };
+      const url = config.databaseUrl ?? embedded?.url ?? '';
+      const database = connect(url, options);
+      const ingestDatabase = connect(url, { ...options, max: INGEST_CONNECTIONS });
       try {
-        await run({ ...deps, config: settings }, { database, zones, door }, stop);
+        await run({ ...deps, config: settings }, { database, ingestDatabase, zones, door }, stop);
       } finally {
-        await database.close();
+        await Promise.all([database.close(), ingestDatabase.close()]);
       }
     } finally {
       await embedded?.stop();
@@ -60,14 +63,23 @@ export async function serve(deps: ServeDeps, stop: AbortSignal): Promise<void> {
   log.info('rollcall has stopped');
 }
 
-type Resources = { readonly database: Database; readonly zones: Zones; readonly door: Door | null };
+type Resources = {
+  readonly database: Database;
+  readonly ingestDatabase: Database;
+  readonly zones: Zones;
+  readonly door: Door | null;
+};
 
-async function run(deps: ServeDeps, { database, zones, door }: Resources, stop: AbortSignal): Promise<void> {
+async function run(
+  deps: ServeDeps,
+  { database, ingestDatabase, zones, door }: Resources,
+  stop: AbortSignal,
+): Promise<void> {
   const { config, roles, log } = deps;
   const firstRun = await prepare(database, deps, stop);
   if (firstRun !== null) deps.out(firstRunText(firstRun.told, firstRun.keptIn));
   if (stop.aborted) return;
-  const { app, startLoops } = compose({ config, roles, log, database, zones, clock: systemClock });
+  const { app, startLoops } = compose({ config, roles, log, database, ingestDatabase, zones, clock: systemClock });
   const loops = startLoops();
   door?.serve(app);
   log.info(

@@ -46,17 +46,22 @@ export function isUnconfirmed(ledger: Ledger, row: Row, t: Instant): boolean {
 const isUndecided = (ledger: Ledger, row: Row, t: Instant): boolean =>
   row.scheduledFor <= t && (isUnconfirmed(ledger, row, t) || (row.wanted && t < rowTerms(ledger, row).usefulUntil));
 
-/** Whether a claim still holds its occurrence. */
-export function isLive(ledger: Ledger, claim: Claim, t: Instant): boolean {
-  const { endedAt, leaseUntil, run, scheduledFor } = claim;
-  if (endedAt !== null || run.endedAt !== null || !lasts(leaseUntil, t)) return false;
-  return !isFinished(ledger.rows.get(scheduledFor)?.state ?? 'expected');
-}
+/** A runner is at work by this claim, whatever has become of its occurrence: its lease lasts and its run has no end. */
+const holds = ({ endedAt, leaseUntil, run }: Claim, t: Instant): boolean =>
+  endedAt === null && run.endedAt === null && lasts(leaseUntil, t);
 
-/** A run that was claimed is at work while its claim lives; any other one while it is in progress. */
+/** Nothing is left to do: completed, by a later one too, or skipped. Coalesced by the clock it may still be completed. */
+const isDone = (row: Row | undefined): boolean =>
+  row !== undefined && isFinished(row.state) && (row.state !== 'coalesced' || row.coveredBy !== null);
+
+/** Whether a claim still holds its occurrence. */
+const isLive = (ledger: Ledger, claim: Claim, t: Instant): boolean =>
+  holds(claim, t) && !isDone(ledger.rows.get(claim.scheduledFor));
+
+/** A run that was claimed is at work while its lease lasts; any other one while it is in progress. */
 function isAtWork(ledger: Ledger, run: Run, t: Instant): boolean {
   const claim = ledger.claims.find((one) => one.run === run);
-  return claim ? isLive(ledger, claim, t) : inProgress(run, ledger.settings, t);
+  return claim ? holds(claim, t) : inProgress(run, ledger.settings, t);
 }
 
 /** Somebody is at work on this occurrence. */
@@ -120,7 +125,7 @@ function give(
 /** The newest run takes over: the older ones' occurrences are covered by what comes. */
 function replaceOthers(ledger: Ledger, now: Instant): void {
   for (const claim of ledger.claims) {
-    if (!isLive(ledger, claim, now)) continue;
+    if (!holds(claim, now)) continue;
     Object.assign(claim, { endedAt: now, outcome: 'replaced' });
     ledger.changedClaims.add(claim);
     const row = ledger.rows.get(claim.scheduledFor);
@@ -193,8 +198,8 @@ export type Extended = 'extended' | 'completed' | 'replaced' | 'lease_lost';
 export function applyExtend(ledger: Ledger, claim: Claim, now: Instant): Extended {
   if (claim.outcome === 'replaced') return 'replaced';
   skipDue(ledger, now);
-  if (isFinished(ledger.rows.get(claim.scheduledFor)?.state ?? 'expected')) return 'completed';
-  if (!isLive(ledger, claim, now)) return 'lease_lost';
+  if (isDone(ledger.rows.get(claim.scheduledFor))) return 'completed';
+  if (!holds(claim, now)) return 'lease_lost';
   claim.leaseUntil = now + LEASE_MS;
   ledger.changedClaims.add(claim);
   // Its run id stays known for as long as it is extended.

@@ -170,7 +170,9 @@ function matchKey(ledger: Ledger, ping: Ping, key: KeySpelling): Match {
   const version = versionDueAt(ledger, at);
   const row = ledger.rows.get(at);
   const { opensAt } = row ? rowTerms(ledger, row) : termsAt(ledger, at, version);
-  if (opensAt > ping.arrival) return { rule: 'none', reason: 'this occurrence is not open yet' };
+  // A run that has it, by its claim or its start, is not sent away by an edit of `early`.
+  const own = ping.rid === null ? null : keyedRun(ledger, ping, at);
+  if (opensAt > ping.arrival && !own) return { rule: 'none', reason: 'this occurrence is not open yet' };
   const late = reorderedStart(ledger, ping, at);
   if (late) return { rule: 'key', scheduledFor: at, run: late, reordered: true };
   return { rule: 'key', scheduledFor: at, run: keyedRun(ledger, ping, at) };

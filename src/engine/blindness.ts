@@ -1,6 +1,14 @@
 import { formatInstant, type Instant } from '../core/time.ts';
 import type { Logger } from '../log.ts';
-import { BLIND_MS, beat, type Hearing, lookAtClock, type SeenSilence } from '../store/beats.ts';
+import {
+  BLIND_MS,
+  beat,
+  type Hearing,
+  lookAtClock,
+  noteStretch,
+  type SeenSilence,
+  takeBackClock,
+} from '../store/beats.ts';
 import { operatorChannels } from '../store/channels.ts';
 import { beginNow, type TakenBack } from '../store/clock-back.ts';
 import { type ClockInDoubt, forgetDoubt, noteDoubt } from '../store/clock-doubt.ts';
@@ -12,30 +20,58 @@ export type Watch = {
   readonly replica: string;
   /** Everything that reached this replica up to here is committed with, or before, this transaction. */
   readonly through: Instant;
-  /** Whether a beat is due; after a silence one is given all the same. */
-  readonly isDue: boolean;
   /** The instant of this replica's last commit, if the clock has run ahead of the monotonic one since. */
   readonly jumpedFrom: Instant | null;
-  readonly log: Logger;
 };
 
-/**
- * Sees what is wrong with the clock, and silences (database time without a beat of any replica), before anything is judged
- * by them, and gives the beat that lets the horizon move on. In the transaction of a batch: it shows that a ping would have
- * been committed. While the clock is in doubt there is no beat; the answer says why.
- */
-export async function keepWatch(tx: Tx, watch: Watch): Promise<ClockInDoubt | null> {
-  const { news, wasDoubted } = await lookAtClock(tx, watch.jumpedFrom);
-  if (news?.type === 'doubt') {
-    if (!wasDoubted) await beginDoubt(tx, news.doubt, watch.log);
-    return news.doubt;
+/** Something about the clock, or a silence, has to be recorded before anything is judged: call keepWatch first. */
+export class WatchFirst extends Error {
+  override readonly name = 'WatchFirst';
+
+  constructor() {
+    super('a silence, or what the clock did, has to be recorded first');
   }
-  if (wasDoubted) await endDoubt(tx, watch.log);
-  if (news?.type === 'silence') await tellSilence(tx, news.silence, watch.log);
-  if (news?.type === 'back') await tellBack(tx, news.back, watch.log);
-  if (watch.isDue || news) await beat(tx, watch.replica, watch.through);
-  return null;
 }
+
+/**
+ * The beat that lets the horizon move on, if one is due, in the transaction of a batch: it shows that a ping would have been
+ * committed. While the clock is in doubt there is none; the answer says why. Throws WatchFirst, before it writes anything:
+ * all replicas would record the same, and a batch that is held up must not hold up the others.
+ */
+export async function beatCalmly(tx: Tx, watch: Watch & { readonly isDue: boolean }): Promise<ClockInDoubt | null> {
+  const { news, wasDoubted } = await lookAtClock(tx, watch.jumpedFrom);
+  const doubt = news?.type === 'doubt' ? news.doubt : null;
+  if ((news && !doubt) || (doubt !== null) !== wasDoubted) throw new WatchFirst();
+  if (watch.isDue && !doubt) await beat(tx, watch.replica, watch.through);
+  return doubt;
+}
+
+/**
+ * Records what is wrong with the clock, and silences (database time without a beat of any replica), and ends a silence with
+ * a beat. In a short transaction of its own.
+ */
+export async function keepWatch(tx: Tx, watch: Watch & { readonly log: Logger }): Promise<void> {
+  const { replica, through, jumpedFrom, log } = watch;
+  // What this locks every other replica waits for: a process that is stopped here is given up soon.
+  await tx.sql.unsafe(`set local idle_in_transaction_session_timeout = ${HELD_MS}`);
+  const { news, wasDoubted } = await lookAtClock(tx, jumpedFrom);
+  if (news?.type === 'doubt') {
+    if (!wasDoubted) await beginDoubt(tx, news.doubt, log);
+    return;
+  }
+  if (wasDoubted) await endDoubt(tx, log);
+  if (news?.type === 'back') {
+    const back = await takeBackClock(tx);
+    if (back) await tellBack(tx, back, log);
+  }
+  if (news?.type === 'silence') {
+    await tellSilence(tx, news.silence, log);
+    await noteStretch(tx, news.silence);
+  }
+  await beat(tx, replica, through);
+}
+
+const HELD_MS = 2000;
 
 /** How far the horizon lags, in milliseconds; when it is too far the operators are told. Infinity: nobody knows. */
 export async function watchHorizon(tx: Tx, { horizon, last, doubt }: Hearing): Promise<number> {

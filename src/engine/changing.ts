@@ -1,6 +1,6 @@
 import { advance } from '../core/advance.ts';
 import type { Instant } from '../core/time.ts';
-import { noteSilence } from '../store/beats.ts';
+import { refuseWrongClock } from '../store/beats.ts';
 import { type Database, DatabaseUnavailable, type Tx } from '../store/database.ts';
 import { findJobId } from '../store/jobs.ts';
 import { type LockedJob, lockJobs } from '../store/ledger.ts';
@@ -77,8 +77,8 @@ async function changeLocked<T>(
   // First of all: the pings of such a job wait, however often it is brought forward.
   const compiled = (await deps.versions.read(tx, [job])).get(job.id);
   if (compiled instanceof ScheduleError) throw new BrokenJob(job.slug, compiled);
-  // While ingest is silent nobody knows what was heard: the job is not judged by that stretch.
-  await noteSilence(tx);
+  // While ingest is silent nobody knows what was heard: openJobs sees that stretch, recorded or not.
+  await refuseWrongClock(tx);
   if (job.deferred > 0) {
     await advanceJob(tx, deps, job.id, { until: tx.now, wait: true });
     return { done: false };

@@ -1,15 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.ts';
-import type { Instant } from '../core/time.ts';
 import type { Logger } from '../log.ts';
 import { createOutageLog, type OutageLog } from '../log-outage.ts';
 import { forgetReplicas } from '../store/beats.ts';
 import { type Database, DatabaseUnavailable, type Tx } from '../store/database.ts';
 import type { Vitals } from '../vitals.ts';
 import type { Zones } from '../zones.ts';
+import { arrivalOf, earliestArrivalOf, type Reading, readClock } from './arrival.ts';
 import { applyPings, keepPings } from './batch.ts';
-import { keepWatch } from './blindness.ts';
+import { beatCalmly, keepWatch, WatchFirst } from './blindness.ts';
 import { createPulse, type Pulse } from './clock-pulse.ts';
+import { createWaitingPings, type Waiting, type WaitingPings } from './waiting-pings.ts';
 import type { VersionCache } from './working-set.ts';
 
 /** Where a ping wants to go. Keys arrive hashed (SHA-256, hex): nothing behind the door sees the key itself. */
@@ -54,13 +55,12 @@ export type Ingest = {
 };
 
 const BEAT_MS = 500;
-const MAX_BATCH = 500;
-/** How long a ping waits for a job that another transaction holds before its sender is asked to try again. */
-const MAX_WAIT_MS = 12_000;
 const RETRY_DELAY_MS = 20;
-/** curl gives up after 10 s in every snippet: it should hear a 503 before. */
-const DEADLINE_MS = 8000;
-const MIN_DEADLINE_MS = 1000;
+/** A batch that takes longer is given up. */
+const DEADLINE_MS = 5000;
+/** What goes before a batch is quick, but where a clock that went back touches every job: then it gets more, and more. */
+const WATCH_MS = 4000;
+const LONGEST_WATCH_MS = 60_000;
 
 export type IngestDeps = {
   readonly database: Database;
@@ -70,12 +70,8 @@ export type IngestDeps = {
   readonly settleMs: number;
   readonly vitals: Vitals;
   readonly log: Logger;
-};
-
-type Waiting = {
-  readonly incoming: IncomingPing;
-  readonly resolve: (answer: PingAnswer) => void;
-  readonly reject: (error: unknown) => void;
+  /** The longest a batch may take, in real milliseconds (5000). */
+  readonly deadlineMs?: number;
 };
 
 /**
@@ -85,31 +81,37 @@ type Waiting = {
 export function createIngest(deps: IngestDeps): Ingest & { flush(): Promise<void> } {
   const replica = randomUUID();
   const outage = createOutageLog(deps.log, 'ingest', deps.clock.monotonic);
-  let waiting: Waiting[] = [];
-  let flushing: Promise<void> | null = null;
+  const waiting = createWaitingPings(deps.clock.monotonic);
+  const work: Work = { ...deps, replica, outage, waiting, pulse: createPulse(), patience: { watchMs: WATCH_MS } };
+  let flushing: Promise<void> = Promise.resolve();
+  let isFlushing = false;
   let beatDue = false;
-  const pulse = createPulse();
 
   async function flushAll(): Promise<void> {
-    while (waiting.length > 0 || beatDue) {
-      const batch = waiting.splice(0, MAX_BATCH);
-      const withBeat = beatDue;
-      beatDue = false;
-      const begun = deps.clock.monotonic();
-      const { left, committed } = await commitBatch(
-        { ...deps, outage, pulse },
-        { replica, batch, rest: waiting, beat: withBeat },
-      );
-      waiting = [...left, ...waiting];
-      if (committed !== null) deps.vitals.beat({ pings: committed, ms: deps.clock.monotonic() - begun });
-      if (left.length > 0 && left.length === batch.length) await deps.clock.sleep(RETRY_DELAY_MS);
+    try {
+      while (!waiting.isEmpty || beatDue) await flushOnce();
+    } finally {
+      // In the same breath as the last look at what waits: a ping that comes a moment later must begin anew.
+      isFlushing = false;
     }
   }
 
+  async function flushOnce(): Promise<void> {
+    const batch = waiting.take();
+    const isBeatDue = beatDue;
+    beatDue = false;
+    const begun = deps.clock.monotonic();
+    const { left, committed } = await commitBatch(work, { batch, isBeatDue });
+    waiting.hold(left);
+    if (committed !== null) deps.vitals.beat({ pings: committed, ms: deps.clock.monotonic() - begun });
+    if (left.length > 0 && left.length === batch.length) await deps.clock.sleep(RETRY_DELAY_MS);
+  }
+
   function flush(): Promise<void> {
-    flushing ??= flushAll().finally(() => {
-      flushing = null;
-    });
+    if (!isFlushing) {
+      isFlushing = true;
+      flushing = flushAll();
+    }
     return flushing;
   }
 
@@ -120,7 +122,7 @@ export function createIngest(deps: IngestDeps): Ingest & { flush(): Promise<void
     },
     submit: (incoming) =>
       new Promise((resolve, reject) => {
-        waiting.push({ incoming, resolve, reject });
+        waiting.add({ incoming, resolve, reject });
         // What is thrown here reached every ping of the batch already.
         flush().catch(() => undefined);
       }),
@@ -137,85 +139,125 @@ export function createIngest(deps: IngestDeps): Ingest & { flush(): Promise<void
   };
 }
 
-type Batch = {
+type Work = IngestDeps & {
   readonly replica: string;
-  readonly batch: readonly Waiting[];
-  /** What waits behind this batch: the beat must not claim it. */
-  readonly rest: readonly Waiting[];
-  readonly beat: boolean;
+  readonly outage: OutageLog;
+  /** What waits behind the batch: a beat must not claim it. */
+  readonly waiting: WaitingPings;
+  readonly pulse: Pulse;
+  readonly patience: { watchMs: number };
 };
 
-/** `left`: their jobs are locked by somebody else, so they go in the next batch. `committed` null: nothing could be. */
-type Committed = { readonly left: Waiting[]; readonly committed: number | null };
+type Batch = {
+  readonly batch: readonly Waiting[];
+  /** Taken out with it, and not committed by it. */
+  readonly aside?: readonly Waiting[];
+  readonly isBeatDue: boolean;
+};
 
-type CommitDeps = IngestDeps & { readonly outage: OutageLog; readonly pulse: Pulse };
+/** `left`: to go in the next batch, for their jobs are locked by somebody else. `committed` null: nothing could be. */
+type Committed = { readonly left: readonly Waiting[]; readonly committed: number | null };
 
 /** Commits a batch and answers it. */
-async function commitBatch(deps: CommitDeps, batch: Batch): Promise<Committed> {
-  const begun = deps.clock.monotonic();
+async function commitBatch(work: Work, batch: Batch): Promise<Committed> {
+  const { clock, database, deadlineMs = DEADLINE_MS, outage, pulse, vitals, waiting } = work;
+  const begun = clock.monotonic();
   let answers: Answers;
   try {
-    answers = await deps.database.transaction((tx) => applyBatch(tx, deps, batch), {
-      deadlineMs: patience(deps, batch),
+    answers = await database.transaction((tx) => applyBatch(tx, work, { ...batch, begun }), {
+      deadlineMs,
+      // The server gives up as well: what it still did would hold locks that the next batch needs.
+      statementTimeoutMs: deadlineMs,
     });
   } catch (error) {
-    deps.vitals.beatFailed(error instanceof Error ? error.message : String(error));
-    if (batch.batch.length > 1 && !(error instanceof DatabaseUnavailable)) return commitOneByOne(deps, batch);
+    if (error instanceof WatchFirst) return watchAlone(work, batch);
+    vitals.beatFailed(error instanceof Error ? error.message : String(error));
+    if (batch.batch.length > 1 && !(error instanceof DatabaseUnavailable)) return commitOneByOne(work, batch);
     // What else keeps a ping from being stored is told by the door that gets the rejection.
     if (error instanceof DatabaseUnavailable || batch.batch.length === 0)
-      deps.outage.failed(error, 'a beat of ingest failed');
+      outage.failed(error, 'a beat of ingest failed');
     for (const one of batch.batch) one.reject(error);
+    waiting.failed(error);
     if (batch.batch.length === 0) throw error;
     return { left: [], committed: null };
   }
-  deps.outage.over();
-  deps.pulse.keep(answers.now, begun);
-  const { given } = answers;
+  outage.over();
+  waiting.succeeded(batch.batch.length);
+  const { given, reading } = answers;
+  pulse.keep(reading.tx.now, reading.before);
   for (const [one, answer] of given) {
     if (answer instanceof DatabaseUnavailable) one.reject(answer);
     else one.resolve(answer);
   }
-  const left = batch.batch.filter((one) => !given.has(one));
-  const now = deps.clock.monotonic();
-  const tooLong = left.filter(({ incoming }) => now - incoming.arrivedMs > MAX_WAIT_MS);
-  for (const one of tooLong) one.reject(new DatabaseUnavailable('the job is locked by another transaction'));
-  return { left: left.filter((one) => !tooLong.includes(one)), committed: given.size };
+  return { left: batch.batch.filter((one) => !given.has(one)), committed: given.size };
 }
 
-/** What waited behind a batch that hung must not wait as long again. */
-function patience({ clock }: IngestDeps, { batch }: Batch): number {
-  const now = clock.monotonic();
-  const oldest = Math.max(0, ...batch.map(({ incoming }) => now - incoming.arrivedMs));
-  return Math.max(MIN_DEADLINE_MS, DEADLINE_MS - oldest);
+/** What has to be recorded before the batch, by itself; the batch comes again. */
+async function watchAlone(work: Work, { batch, aside = [] }: Batch): Promise<Committed> {
+  const { clock, database, log, outage, patience, pulse, replica, vitals, waiting } = work;
+  const begun = clock.monotonic();
+  try {
+    const reading = await database.transaction(
+      async (tx) => {
+        const read = await readClock(tx, begun, clock.monotonic);
+        await keepWatch(read.tx, { replica, ...soundings(work, read, [...batch, ...aside]), log });
+        return read;
+      },
+      { deadlineMs: patience.watchMs, statementTimeoutMs: patience.watchMs },
+    );
+    patience.watchMs = WATCH_MS;
+    pulse.keep(reading.tx.now, reading.before);
+    return { left: batch, committed: 0 };
+  } catch (error) {
+    vitals.beatFailed(error instanceof Error ? error.message : String(error));
+    outage.failed(error, 'a silence could not be recorded');
+    patience.watchMs = Math.min(LONGEST_WATCH_MS, patience.watchMs * 2);
+    const left = waiting.failed(error, batch);
+    if (batch.length === 0) throw error;
+    return { left, committed: null };
+  }
+}
+
+/** What this process knows of the clock, and up to where it has flushed, once the batch is committed or while it waits. */
+function soundings({ pulse, waiting }: Work, reading: Reading, taken: readonly Waiting[]) {
+  const { tx, after } = reading;
+  // Pings that wait behind this batch, or that it may have to leave, are not flushed yet.
+  const arrivals = [...waiting.arrivals(), ...taken.map(({ incoming }) => incoming.arrivedMs)];
+  const unflushed = arrivals.map((ms) => earliestArrivalOf(reading, ms) - 1);
+  return { through: Math.min(tx.now, ...unflushed), jumpedFrom: pulse.jumpedFrom(tx.now, after) };
 }
 
 /** One ping that cannot be stored must not take its batch with it. */
-async function commitOneByOne(deps: CommitDeps, { batch, ...common }: Batch): Promise<Committed> {
-  const results: Committed[] = [];
-  for (const one of batch) results.push(await commitBatch(deps, { ...common, batch: [one] }));
-  const committed = results.reduce((sum, one) => sum + (one.committed ?? 0), 0);
-  return { left: results.flatMap(({ left }) => left), committed: committed > 0 ? committed : null };
+async function commitOneByOne(work: Work, { batch, isBeatDue }: Batch): Promise<Committed> {
+  const left: Waiting[] = [];
+  let committed: number | null = null;
+  for (const [i, one] of batch.entries()) {
+    const isLast = i === batch.length - 1;
+    const result = await commitBatch(work, { batch: [one], aside: left, isBeatDue: isBeatDue && isLast });
+    left.push(...result.left);
+    if (result.committed !== null) committed = (committed ?? 0) + result.committed;
+  }
+  return { left, committed };
 }
 
-/** `given`: what each ping is answered; one that could not be stored has the reason. `now`: the batch's instant. */
-type Answers = { readonly now: Instant; readonly given: ReadonlyMap<Waiting, PingAnswer | DatabaseUnavailable> };
+/** `given`: what each ping is answered; one that could not be stored has the reason. */
+type Answers = {
+  readonly reading: Reading;
+  readonly given: ReadonlyMap<Waiting, PingAnswer | DatabaseUnavailable>;
+};
 
-async function applyBatch(tx: Tx, deps: CommitDeps, work: Batch): Promise<Answers> {
-  // The database told its time just before: a ping's instant is that, less the time it has waited since.
-  const asked = deps.clock.monotonic();
-  const instantOf = (ms: number): Instant => tx.now - Math.max(0, Math.round(asked - ms));
-  const { replica, batch, rest } = work;
-  // Pings that wait behind this batch, or that it may have to leave, are not flushed yet.
-  const unflushed = Math.min(...[...rest, ...batch].map(({ incoming }) => instantOf(incoming.arrivedMs) - 1));
-  const through = Math.min(tx.now, unflushed);
-  const jumpedFrom = deps.pulse.jumpedFrom(tx.now, asked);
-  const doubt = await keepWatch(tx, { replica, through, isDue: work.beat, jumpedFrom, log: deps.log });
-  const arrived = batch.map(({ incoming }) => ({ incoming, arrival: instantOf(incoming.arrivedMs) }));
-  const answers = doubt ? await keepPings(tx, arrived, doubt) : await applyPings(tx, deps, arrived);
-  const given = new Map<Waiting, PingAnswer | DatabaseUnavailable>();
-  for (const [i, one] of batch.entries()) {
-    const answer = answers[i];
-    if (answer) given.set(one, answer);
-  }
-  return { now: tx.now, given };
+async function applyBatch(begunTx: Tx, work: Work, { batch, aside = [], isBeatDue, begun }: Batch & { begun: number }) {
+  const reading = await readClock(begunTx, begun, work.clock.monotonic);
+  const { tx } = reading;
+  const { replica } = work;
+  const doubt = await beatCalmly(tx, { replica, ...soundings(work, reading, [...batch, ...aside]), isDue: isBeatDue });
+  const arrived = batch.map(({ incoming }) => ({ incoming, arrival: arrivalOf(reading, incoming.arrivedMs) }));
+  const answers = doubt ? await keepPings(tx, arrived, doubt) : await applyPings(tx, work, arrived);
+  const given: Answers['given'] = new Map(
+    batch.flatMap((one, i) => {
+      const answer = answers[i];
+      return answer ? [[one, answer] as const] : [];
+    }),
+  );
+  return { reading, given };
 }

@@ -2,7 +2,7 @@ import { heartbeatPeriod } from '../core/definition.ts';
 import { formatKey } from '../core/key.ts';
 import type { Settings, State } from '../core/occurrence.ts';
 import { throttleMs } from '../core/owed.ts';
-import type { Instant } from '../core/time.ts';
+import { type Instant, LAST_INSTANT } from '../core/time.ts';
 import type { Tx } from '../store/database.ts';
 import type { StoredJob } from '../store/jobs.ts';
 import { type OwedCandidate, owedCandidates, readLastHandOut } from '../store/owed.ts';
@@ -71,5 +71,5 @@ async function owedAfter(tx: Tx, job: StoredJob, after: Instant, limit: number):
 function spread(now: Instant, lastHandOut: Instant | null, settings: Settings): (i: number) => Instant {
   const gapMs = throttleMs({ settings });
   const first = lastHandOut !== null && lastHandOut <= now ? Math.max(now, lastHandOut + gapMs) : now;
-  return (i) => first + i * gapMs;
+  return (i) => Math.min(LAST_INSTANT, first + i * gapMs);
 }

@@ -131,7 +131,7 @@ type OwedAhead = {
   readonly undecided?: { readonly after: Instant; readonly limit: number };
 };
 
-/** Of the oldest wanted ones, at most so many are looked at: those before it may be worked on (overlap: allow). */
+/** Of the oldest wanted ones that nobody has claimed, at most so many are looked at: others may run some of them unclaimed. */
 const WANTED_AT_ONCE = 100;
 
 /** What an edit or a pause looks at, at most, of evidence ahead of the clock. */

@@ -15,13 +15,16 @@ const LOCK = 7_304_118;
  * say nothing any more, what was lived there becomes a blind window, and nothing that was made there waits for it to come.
  * null: another replica was first.
  */
-export async function takeBack(tx: Tx, skewMs: number): Promise<TakenBack | null> {
-  const { sql, now } = tx;
+export async function takeBack(begun: Tx, skewMs: number): Promise<TakenBack | null> {
+  const { sql } = begun;
   await sql`select pg_advisory_xact_lock(${LOCK})`;
-  const [beat] = await sql<{ last: Instant | null }[]>`select max(through) as last from beats`;
+  const [beat] = await sql<{ last: Instant | null }[]>`select max(at) as last from beats`;
+  // After the beat was read: whoever was held up in between must not take his own delay for a step back.
+  const tx = await begun.later();
+  const { now } = tx;
   const from = beat?.last ?? null;
   if (from === null || from <= now + skewMs) return null;
-  await sql`update beats set through = ${now} where through > ${now}`;
+  await sql`update beats set through = least(through, ${now}), at = least(at, ${now}) where greatest(through, at) > ${now}`;
   const stretches = takenBack({ now, until: from, begun: await lifeBegan(tx) }, await windowsUntil(tx, from));
   await redrawWindows(tx, from, stretches.lived);
   // Every job, in the order of all others who lock several: nobody works on one meanwhile.

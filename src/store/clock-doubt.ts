@@ -33,7 +33,7 @@ const DOUBT = 'clock_doubt';
 
 export async function readLife({ sql }: Tx): Promise<Life> {
   const [row] = await sql<Life[]>`
-    select max(through) as last, exists (select from facts where name = ${DOUBT}) as "wasDoubted" from beats`;
+    select max(at) as last, exists (select from facts where name = ${DOUBT}) as "wasDoubted" from beats`;
   return row ?? { last: null, wasDoubted: false };
 }
 
@@ -70,5 +70,5 @@ export async function believeClock({ sql, now }: Tx, last: Instant): Promise<voi
   await sql`
     insert into blind_windows (after, until, kind, cause) values (${last}, ${now}, 'blind', 'skipped')
     on conflict (after) do update set until = excluded.until, kind = 'blind', cause = 'skipped'`;
-  await sql`update beats set through = ${now} where through = ${last}`;
+  await sql`update beats set through = ${now}, at = ${now} where at = ${last}`;
 }

@@ -54,8 +54,8 @@ export function readSharedHealth(database: Database): Promise<SharedHealth> {
       select
         (select value from facts where name = ${EVALUATOR_TICK}) as "evaluatorTick",
         (select value from facts where name = ${CLOCK_EVENT}) as "clockEvent",
-        (select min(through) from beats where through between ${now - HEARD_MS} and ${now + SKEW_MS}) as horizon,
-        (select max(through) from beats) as "lastBeat",
+        (select min(through) from beats where at between ${now - HEARD_MS} and ${now + SKEW_MS}) as horizon,
+        (select max(at) from beats) as "lastBeat",
         (select count(*) from channels where dead_since is not null) as "deadChannels",
         (select count(*) from (select 1 from outbox where state = 'waiting' limit 10000) as waiting) as "outboxWaiting",
         blind.after, blind.until, blind.cause

@@ -18,7 +18,11 @@ export async function owedRows(tx: Tx, wishes: readonly Wish[]): Promise<StoredR
       sql<StoredRow[]>`
         select ${rowColumns(tx)} from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) w(job bigint, "limit" int)
         cross join lateral (
-          select * from occurrences a where a.job_id = w.job and a.wanted order by a.scheduled_for limit w."limit") o`,
+          select * from occurrences a where a.job_id = w.job and a.wanted and not exists (
+            select from claims c join runs r on r.id = c.run_id
+            where r.job_id = a.job_id and r.scheduled_for = a.scheduled_for and r.ended_at is null
+              and c.ended_at is null and c.lease_until > ${tx.now}::timestamptz)
+          order by a.scheduled_for limit w."limit") o`,
     undecided.length > 0 &&
       sql<StoredRow[]>`
         select ${rowColumns(tx)}

@@ -2,6 +2,7 @@ import type { JobDefinition } from '../core/definition.ts';
 import type { Incident, Row, Silence } from '../core/ledger.ts';
 import type { Run } from '../core/occurrence.ts';
 import type { Instant } from '../core/time.ts';
+import { readSilences } from './beats.ts';
 import type { Tx } from './database.ts';
 import type { StoredVersion } from './jobs.ts';
 import { owedRows, readClaims, type StoredClaim } from './ledger-owed.ts';
@@ -165,7 +166,7 @@ export async function load(tx: Tx, wishes: readonly Wish[]): Promise<Loaded> {
       openIncidents(tx, jobIds),
       newestWells(tx, troubled),
       pausesWithoutRows(tx, jobIds),
-      readSilences(tx),
+      readSilences(tx, tx.now - SILENCE_MEMORY_MS),
     ]);
   const due = cut(
     pending,
@@ -362,11 +363,6 @@ async function pausesWithoutRows(tx: Tx, jobIds: readonly number[]) {
     select p.job_id as "jobId", p.after, p.until from pauses p join cursors c on c.job_id = p.job_id
     where p.job_id = any(${jobIds as number[]}::bigint[])
       and p.until is not null and (c.next_unrecorded <= p.until or p.until > ${tx.now - 32 * 86_400_000}::timestamptz)`;
-}
-
-async function readSilences(tx: Tx): Promise<Silence[]> {
-  return tx.sql<Silence[]>`
-    select kind, after, until, cause = 'repeated' as repeated from blind_windows where until > ${tx.now - SILENCE_MEMORY_MS}::timestamptz order by after`;
 }
 
 /** Unended runs that may be in progress, and of each thread the newest run and the one of its last counted ping. */

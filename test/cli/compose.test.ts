@@ -25,7 +25,15 @@ const log = createLog('silent');
 function composition(database: TestDatabase['database'], roles: readonly Role[]) {
   const config = readConfig(ENV);
   if (!config.ok) throw new Error(config.reason);
-  return compose({ config: config.value, roles: new Set(roles), database, zones, clock: systemClock, log });
+  return compose({
+    config: config.value,
+    roles: new Set(roles),
+    database,
+    ingestDatabase: database,
+    zones,
+    clock: systemClock,
+    log,
+  });
 }
 
 beforeAll(async () => {

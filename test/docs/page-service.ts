@@ -99,7 +99,17 @@ async function firstStart({ database, folder, url }: Place, serve: Serve): Promi
   await database.transaction(firstRun.seed);
   const told = firstRun.finish()?.told;
   const roles = new Set(['web', 'evaluator', 'notifier'] as const);
-  serve(compose({ config: config.value, roles, database, zones: loadZones(), clock: systemClock, log }).app);
+  serve(
+    compose({
+      config: config.value,
+      roles,
+      database,
+      ingestDatabase: database,
+      zones: loadZones(),
+      clock: systemClock,
+      log,
+    }).app,
+  );
   return { apiKey: told?.api_key ?? '' };
 }
 

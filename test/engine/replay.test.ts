@@ -34,7 +34,7 @@ function withRealWindows(history: History): History {
     after,
     until,
   }));
-  return { ...history, windows };
+  return { ...history, windows, after: [] };
 }
 
 let run = 0;

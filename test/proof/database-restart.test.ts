@@ -135,7 +135,8 @@ test('a fast stop: pings are told to come again, nothing is lost, and a deadline
 
 test('an immediate stop: the same, and what was due while Rollcall was blind becomes unknown', async () => {
   // 40 s of outage without waiting for them: the last sign of life is made older while nobody looks.
-  const age = (url: string) => query(url, "update beats set through = through - interval '40 s'");
+  const age = (url: string) =>
+    query(url, "update beats set through = through - interval '40 s', at = at - interval '40 s'");
   await outage({ how: 'immediate', due: 'due-while-blind', meanwhile: () => postgres.aside(age) });
   const windows = await query(postgres.url, "select 1 from blind_windows where kind = 'blind'");
   expect(windows).toHaveLength(1);

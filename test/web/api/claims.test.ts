@@ -343,3 +343,29 @@ test('what is not there, or another project’s, is 404', async () => {
   expect((await extend(json.id)).status).toBe(200);
   expect(t.logged).toEqual([]);
 });
+
+test('a claimed run that outlives the next one’s grace under coalesce is still at work: nobody joins it, and it may go on', async () => {
+  await put('outlives', { ...hourly, missed_runs: 'coalesce', throttle: '0s' }, '2026-03-01T13:00:00Z');
+  const rid = randomUUID();
+  const { json } = await claim('outlives', rid);
+  expect(json.key).toBe('2026-03-01T13:00Z');
+  await ping('outlives', `/start?rid=${rid}`);
+  for (let at = Date.parse('2026-03-01T13:00:50Z'); at < Date.parse('2026-03-01T14:31:00Z'); at += 50_000) {
+    await t.at(new Date(at).toISOString());
+    expect([at, (await extend(json.id)).status]).toEqual([at, 200]);
+  }
+  expect(await stateOf('outlives', '2026-03-01T13:00Z')).toBe('coalesced');
+  expect(inShort(await claim('outlives'))).toEqual(refusal('in_progress'));
+  await done('outlives', rid);
+  expect(await stateOf('outlives', '2026-03-01T13:00Z')).toBe('late');
+  expect(inShort(await claim('outlives'))).toEqual([201, '2026-03-01T14:00Z']);
+});
+
+test('an edit of `early` sends no run away that has its occurrence', async () => {
+  await put('edited', { ...hourly, schedules: [{ cron: '0 0 * * *' }], early: '24h' }, '2026-03-01T20:00:00Z');
+  const rid = randomUUID();
+  expect((await claim('edited', rid)).json.key).toBe('2026-03-02T00:00Z');
+  await t.call('PUT', '/jobs/edited', { ...hourly, schedules: [{ cron: '0 0 * * *' }] });
+  const end = await ping('edited', `/0?rid=${rid}&occ=2026-03-02T00:00Z`);
+  expect([end.status, end.headers.get('rollcall-match')]).toEqual([200, 'key']);
+});

@@ -1,4 +1,5 @@
-import { hostname } from 'node:os';
+import { statSync } from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
 import { systemClock } from '../clock.ts';
 import { HELP, readArguments } from '../exec/arguments.ts';
 import type { Environment } from '../exec/command.ts';
@@ -9,6 +10,8 @@ import { readSettings } from '../exec/settings.ts';
 import { catchSignals } from '../exec/signals.ts';
 import { openSpool, type Spool } from '../exec/spool.ts';
 import { EXIT } from './exit-codes.ts';
+
+const SPOOL_PATIENCE_MS = 10_000;
 
 /**
  * `rollcall exec`: the words after it, and its environment. Answers the exit code for the process: the command's own, or
@@ -31,14 +34,17 @@ export async function runExec(words: readonly string[], env: Environment, versio
 
   const signals = catchSignals();
   const server = createServer(settings.value, `rollcall-exec/${version} (${asciiHost()})`);
-  const spool = await openSpool(settings.value.spool, Date.now).catch((error: Error) => {
+  const spool = await withinTime(openSpool(settings.value.spool, Date.now)).catch((error: Error) => {
     warn(`pings cannot be kept in ${settings.value.spool} (${error.message}): name a folder with --spool`);
     return null;
   });
   const outbox = createOutbox({ spool, to: settings.value, server, clock: systemClock, now: Date.now, warn });
   const isWatched = request.verbose || process.stderr.isTTY === true;
   const progress = isWatched ? warn : () => undefined;
-  if (request.kind === 'flush') return runFlush(spool, request.all, { outbox, signals, warn, progress });
+  if (request.kind === 'flush') {
+    return spool === null ? EXIT.notNow : flush(request, { outbox, signals, warn, progress });
+  }
+  if (!isFolder(tmpdir())) warn(`TMPDIR is no folder (${tmpdir()}): /tmp is used instead`);
   const note = request.quiet ? () => undefined : warn;
   const told = { warn, note, progress, isWatched };
   return exec({ request, env, outbox, server, signals, clock: systemClock, now: Date.now, ...told });
@@ -49,10 +55,22 @@ export async function runExec(words: readonly string[], env: Environment, versio
   }
 }
 
-async function runFlush(spool: Spool | null, all: boolean, deps: Parameters<typeof flush>[1]): Promise<number> {
-  if (spool === null) return EXIT.notNow;
-  if (all) await spool.restore();
-  return flush(all, deps);
+/** A folder on a disk that hangs must not hold the command up. */
+async function withinTime(opening: Promise<Spool>): Promise<Spool> {
+  const over = new AbortController();
+  const tooLate = systemClock.sleep(SPOOL_PATIENCE_MS, over.signal).then(() => {
+    if (!over.signal.aborted) throw new Error(`no answer from the disk within ${SPOOL_PATIENCE_MS / 1000} s`);
+    return opening;
+  });
+  return Promise.race([opening, tooLate]).finally(() => over.abort());
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
 }
 
 /** Who ran it is shown with the pings; a header holds no other characters than these. */

@@ -5,8 +5,8 @@ import { parseDuration, parsed, type Result, refused } from '../core/time.ts';
 export type ExecRequest =
   | { readonly kind: 'help' }
   | { readonly kind: 'version' }
-  /** Only deliver what waits; `all`: also what was rejected, and what waits under another key of this Rollcall. */
-  | ({ readonly kind: 'flush'; readonly all: boolean } & Manner)
+  /** Only deliver what waits; `all`: also what was rejected; `adopt`: also what was written for another key or URL. */
+  | ({ readonly kind: 'flush'; readonly all: boolean; readonly adopt: boolean } & Manner)
   | ({ readonly kind: 'run' } & RunRequest & Manner);
 
 export type RunRequest = {
@@ -30,7 +30,7 @@ type Manner = {
 };
 
 export const HELP = `Usage: rollcall exec [options] JOB -- COMMAND [ARGS...]
-       rollcall exec --flush [--all]
+       rollcall exec --flush [--all] [--adopt]
 
 Runs COMMAND once for each occurrence of JOB that Rollcall hands out, the owed ones first, and reports how it ended.
 
@@ -41,7 +41,8 @@ Runs COMMAND once for each occurrence of JOB that Rollcall hands out, the owed o
   --no-output      send no output, and hand the command our own standard output
   --spool DIR      where pings wait until Rollcall has them (or ROLLCALL_SPOOL)
   --flush          only deliver what waits there
-  --all            with --flush: also what was rejected or waits under another key
+  --all            with --flush: also what was rejected
+  --adopt          with --flush: also what was written under another key or ROLLCALL_URL, as if it were for this one
   --verbose        say what is done
   --quiet          say nothing when there was nothing to run
   --version
@@ -61,6 +62,7 @@ const OPTIONS = {
   spool: { type: 'string' },
   flush: { type: 'boolean' },
   all: { type: 'boolean' },
+  adopt: { type: 'boolean' },
   verbose: { type: 'boolean' },
   quiet: { type: 'boolean' },
   version: { type: 'boolean' },
@@ -84,9 +86,10 @@ export function readArguments(words: readonly string[]): Result<ExecRequest> {
   if (values.spool === '') return refused('--spool: name a folder');
   if (values.flush) {
     if (positionals.length > 0 || end !== -1) return refused('--flush stands alone: no job and no command');
-    return parsed({ kind: 'flush', all: values.all ?? false, ...manner });
+    return parsed({ kind: 'flush', all: values.all ?? false, adopt: values.adopt ?? false, ...manner });
   }
   if (values.all) return refused('--all belongs to --flush');
+  if (values.adopt) return refused('--adopt belongs to --flush');
   const run = readRun(values, positionals, end === -1 ? [] : words.slice(end + 1));
   return run.ok ? parsed({ kind: 'run', ...run.value, ...manner }) : run;
 }

@@ -27,12 +27,21 @@ const PAUSES_MS: readonly number[] = [1000, 2000, 4000];
 /** Where it was away before the run, it is hardly back just now. */
 const PAUSES_AWAY_MS: readonly number[] = [1000];
 
+/** Where the only copy of the news is in our memory, for ten minutes. */
+const PAUSES_UNKEPT_MS: readonly number[] = [1, 2, 4, 8, 15, 30, ...Array.from({ length: 9 }, () => 60)].map(
+  (seconds) => seconds * 1000,
+);
+
+const UNKEPT = 'Rollcall is away, and the news of this run is on no disk: it is tried for ten minutes';
+
 /** Runs the command for everything that is handed out; answers the exit code of the process. */
 export async function exec(deps: ExecDeps): Promise<number> {
   const { request, outbox, signals } = deps;
   const stop = signals.stop;
   // First what is waiting of this job: a run that Rollcall has not heard of yet would be handed out once more.
   const { reason } = await outbox.collect({ job: request.job, ...BEFORE, stop });
+  const others = await outbox.elsewhere(request.job);
+  if (others !== null) deps.warn(`${request.job}: ${others}`);
   const code = await runAll(deps);
   if (reason === null && !stop.aborted) await outbox.collect({ job: null, ...AFTER, stop });
   return code;
@@ -42,20 +51,19 @@ async function runAll(deps: ExecDeps): Promise<number> {
   const { request, signals, progress } = deps;
   const ran = new Set<string>();
   while (ran.size < request.max) {
-    const rid = randomUUID();
-    const next = request.catchUp ? await handOutDebt(rid, deps) : await handOutNext(rid, deps);
+    const next = request.catchUp ? await handOutDebt(deps) : await handOutNext(deps);
     const first = signals.first();
     if (first !== null) {
       if (next.kind === 'run') await deps.server.release(next.claim);
       return signalExitCode(first);
     }
-    if (next.kind !== 'run') return withoutClaim(next, rid, ran.size, deps);
-    const { claim } = next;
+    if (next.kind !== 'run') return withoutClaim(next, ran.size, deps);
+    const { claim, rid } = next;
     const reason = await whyNot(next, ran, deps);
     if (reason !== null) {
-      deps.warn(reason);
+      deps.warn(ran.size === 0 ? `${reason}: nothing was run` : reason);
       await deps.server.release(claim);
-      return NOT_NOW;
+      return ran.size === 0 ? NOT_NOW : DONE;
     }
     progress(`${request.job} ${claim.key}: running`);
     const { code, isTold } = await runAndTell(rid, claim, deps);
@@ -73,31 +81,31 @@ async function whyNot(
   { request, clock, outbox }: ExecDeps,
 ): Promise<string | null> {
   if (ran.has(claim.key)) return `${claim.key} was handed out again although it was just run: left alone`;
-  const file = await outbox.untold(request.job, { key: claim.key, at: Date.parse(claim.scheduledFor) });
-  if (file !== null) {
-    return `${claim.key} may have been run by this host, and Rollcall does not take the news (${file}): nothing was run`;
+  const news = await outbox.untold(request.job, { key: claim.key, at: Date.parse(claim.scheduledFor) });
+  if (news !== null) {
+    return `${claim.key} may have been run by this host, and Rollcall does not know (${news}; if it was not, delete the file)`;
   }
   if (claim.usefulMs !== null && clock.monotonic() - claimedMs >= claim.usefulMs) {
-    return `${claim.key} is too old: its useful time is over, nothing was run`;
+    return `${claim.key} is too old: its useful time is over`;
   }
   return null;
 }
 
-function ask(rid: string, { request, server, clock, progress, signals }: ExecDeps): Promise<HandOut> {
+function ask({ request, server, clock, progress, signals }: ExecDeps): Promise<HandOut> {
   const { job, waitMs } = request;
-  return handOut({ job, rid, waitMs }, { server, clock, progress, stop: signals.stop });
+  return handOut({ job, waitMs }, { server, clock, progress, stop: signals.stop });
 }
 
 /** What is owed, then the current one. How much is owed is of interest only to someone who watches. */
-async function handOutNext(rid: string, deps: ExecDeps): Promise<HandOut> {
+async function handOutNext(deps: ExecDeps): Promise<HandOut> {
   const { request, server, signals, progress, isWatched } = deps;
   const owed = isWatched ? await server.owed(request.job, signals.stop) : null;
   if (owed?.kind === 'owed' && owed.keys.length > 0) progress(`${request.job}: ${owed.keys.length} owed`);
-  return ask(rid, deps);
+  return ask(deps);
 }
 
 /** Only what is owed. A claim may bring the current occurrence when another runner was quicker: that is given back. */
-async function handOutDebt(rid: string, deps: ExecDeps): Promise<HandOut> {
+async function handOutDebt(deps: ExecDeps): Promise<HandOut> {
   const { request, server, signals, progress } = deps;
   const answer = await server.owed(request.job, signals.stop);
   if (answer.kind === 'unfit') return { kind: 'unadvised', why: answer.advice, isAway: false };
@@ -107,19 +115,14 @@ async function handOutDebt(rid: string, deps: ExecDeps): Promise<HandOut> {
   const nothing: HandOut = { kind: 'nothing', why: `${request.job}: nothing is owed` };
   if (answer.keys.length === 0) return nothing;
   progress(`${request.job}: ${answer.keys.length} owed`);
-  const next = await ask(rid, deps);
+  const next = await ask(deps);
   if (next.kind === 'off_schedule') return nothing;
   if (next.kind !== 'run' || answer.keys.includes(next.claim.key)) return next;
   await server.release(next.claim);
   return nothing;
 }
 
-async function withoutClaim(
-  next: Exclude<HandOut, { kind: 'run' }>,
-  rid: string,
-  ran: number,
-  deps: ExecDeps,
-): Promise<number> {
+async function withoutClaim(next: Exclude<HandOut, { kind: 'run' }>, ran: number, deps: ExecDeps): Promise<number> {
   const { request, warn, note } = deps;
   if (next.kind === 'nothing') {
     if (ran === 0) note(next.why);
@@ -142,7 +145,8 @@ async function withoutClaim(
     warn(`${next.why}; the command runs all the same`);
   }
   const isAway = next.kind === 'unadvised' && next.isAway;
-  return (await runAndTell(rid, null, deps, isAway ? PAUSES_AWAY_MS : PAUSES_MS)).code;
+  // A run id of its own: the one that was asked with may hold a claim whose answer was lost, of another occurrence.
+  return (await runAndTell(randomUUID(), null, deps, isAway ? PAUSES_AWAY_MS : PAUSES_MS)).code;
 }
 
 /** Runs it, and is a little patient with a Rollcall that does not answer when it has ended. */
@@ -157,25 +161,33 @@ async function runAndTell(
   const code = await runOnce(rid, claim, deps);
   const seconds = Math.round((clock.monotonic() - began) / 1000);
   progress(`${request.job}${claim ? ` ${claim.key}` : ''}: exit code ${code} after ${seconds} s`);
-  let isTold = await outbox.deliverOwn();
-  for (const pause of pauses) {
-    if (isTold || signals.first() !== null) break;
+  let told = await outbox.deliverOwn();
+  for (let tries = 0; told.kind === 'waiting' && signals.first() === null; tries += 1) {
+    const pause = (told.isKept ? pauses : PAUSES_UNKEPT_MS)[tries];
+    if (pause === undefined) break;
+    if (!told.isKept && tries === 0) deps.warn(`${request.job}: ${UNKEPT}`);
     await clock.sleep(pause, signals.stop);
-    isTold = await outbox.deliverOwn();
+    told = await outbox.deliverOwn();
   }
-  if (!isTold) deps.warn(`${request.job}: Rollcall has not heard of this run yet; it is told the next time`);
-  return { code, isTold };
+  if (told.kind === 'waiting') {
+    const then = told.isKept ? 'it is told the next time' : 'the news is on no disk, and is lost';
+    deps.warn(`${request.job}: Rollcall has not heard of this run (${told.reason}); ${then}`);
+  }
+  return { code, isTold: told.kind === 'told' };
 }
 
 /** `--flush`: delivers what waits, and says what became of it. */
 export async function flush(
-  all: boolean,
+  { all, adopt }: { readonly all: boolean; readonly adopt: boolean },
   { outbox, signals, warn, progress }: Pick<ExecDeps, 'outbox' | 'signals' | 'warn' | 'progress'>,
 ): Promise<number> {
-  const round = { job: null, adopt: all, patienceMs: 60_000, budgetMs: Number.POSITIVE_INFINITY, stop: signals.stop };
+  const kept = all ? await outbox.restore(adopt) : null;
+  const round = { job: null, adopt, patienceMs: 60_000, budgetMs: Number.POSITIVE_INFINITY, stop: signals.stop };
   const { delivered, rejected, left, reason } = await outbox.collect(round);
   progress(`${delivered} delivered, ${rejected} rejected, ${left} left`);
-  if (left === 0) return DONE;
-  warn(`${left} still wait${reason === null ? '' : `: ${reason}`}`);
-  return NOT_NOW;
+  const others = adopt ? null : await outbox.elsewhere(null);
+  const still = left === 0 ? null : `${left} still wait${reason === null ? '' : `: ${reason}`}`;
+  const unsent = [still, others, kept].filter((text) => text !== null);
+  for (const text of unsent) warn(text);
+  return unsent.length === 0 ? DONE : NOT_NOW;
 }

@@ -1,9 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { Claim, ClaimAnswer, Server } from './server.ts';
 
 /** What to do next. */
 export type HandOut =
-  | { readonly kind: 'run'; readonly claim: Claim; readonly claimedMs: number }
+  /** `rid`: the run id that the claim is held under. Any other run needs a new one: a claim may have been given to this. */
+  | { readonly kind: 'run'; readonly claim: Claim; readonly rid: string; readonly claimedMs: number }
   /** Rollcall answers, and expects no run now: run without an occurrence. */
   | { readonly kind: 'off_schedule' }
   /** Rollcall cannot say: run all the same. `why` is for the person. */
@@ -31,20 +33,21 @@ const SHORTEST_PAUSE_MS = 250;
 
 /**
  * Asks for the next occurrence until there is a clear answer, at most `waitMs` while others are at work. The same run id
- * throughout: a claim whose answer was lost is given again, and is known by the pings even if it never is.
+ * throughout: a claim whose answer was lost is given again.
  */
 export async function handOut(
-  { job, rid, waitMs }: { readonly job: string; readonly rid: string; readonly waitMs: number },
+  { job, waitMs }: { readonly job: string; readonly waitMs: number },
   deps: HandOutDeps,
 ): Promise<HandOut> {
   const { server, clock, stop, progress } = deps;
   const beganMs = clock.monotonic();
   const pauses = [...AWAY_PAUSES_MS];
+  const rid = randomUUID();
   // The earliest request that may have been granted: of those before it the refusal arrived.
   let askedMs = beganMs;
   for (;;) {
     const answer = await server.claim(job, rid, stop);
-    if (answer.kind === 'given') return { kind: 'run', claim: answer.claim, claimedMs: askedMs };
+    if (answer.kind === 'given') return { kind: 'run', claim: answer.claim, rid, claimedMs: askedMs };
     if (stop.aborted) return { kind: 'stopped' };
     if (answer.kind === 'unfit') return { kind: 'unadvised', why: answer.advice, isAway: false };
     if (answer.kind === 'away') {

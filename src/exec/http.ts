@@ -21,7 +21,13 @@ export type HttpRequest = {
 /** No request takes longer, whatever the other side does: a job waits for it. */
 const TIMEOUT_MS = 10_000;
 
-/** One request, answered or not within 10 s. Never throws. Redirects are not followed: they turn a POST into a GET. */
+/** So much of an answer is read; the longest that Rollcall gives, 500 owed occurrences, is a quarter of it. */
+const LONGEST_ANSWER_BYTES = 512 * 1024;
+
+/**
+ * One request, answered or not within 10 s. Never throws. Redirects are not followed: they turn a POST into a GET. An
+ * answer that does not end is read to a limit, and its JSON is null.
+ */
 export async function request({ method, url, headers, body, signal }: HttpRequest): Promise<HttpAnswer> {
   const timeout = AbortSignal.timeout(TIMEOUT_MS);
   try {
@@ -32,7 +38,7 @@ export async function request({ method, url, headers, body, signal }: HttpReques
       signal: signal ? AbortSignal.any([timeout, signal]) : timeout,
       ...(body === undefined ? {} : { body }),
     });
-    const text = await response.text();
+    const text = await readText(response);
     return { kind: 'answer', status: response.status, headers: response.headers, json: parseJson(text) };
   } catch (error) {
     return { kind: 'away', reason: timeout.aborted ? 'no answer within 10 s' : reasonOf(error) };
@@ -42,7 +48,28 @@ export async function request({ method, url, headers, body, signal }: HttpReques
 /** How long the other side asks us to wait, in milliseconds; null: it does not say, or in a way that means nothing. */
 export function retryAfterMs(headers: Headers): number | null {
   const text = headers.get('retry-after') ?? '';
-  return /^\d{1,6}$/.test(text) ? Number(text) * 1000 : null;
+  return /^\d{1,12}$/.test(text) ? Number(text) * 1000 : null;
+}
+
+/**
+ * Whether Rollcall itself refused, and not something between it and us: its API answers with problem+json, and every
+ * answer to a ping says how long a body may be.
+ */
+export function isRollcalls(headers: Headers): boolean {
+  const isProblem = headers.get('content-type')?.startsWith('application/problem+json') ?? false;
+  return isProblem || headers.has('rollcall-match') || headers.has('ping-body-limit');
+}
+
+async function readText({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  // Leaving the loop early hangs up.
+  for await (const chunk of body ?? []) {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size > LONGEST_ANSWER_BYTES) break;
+  }
+  return Buffer.concat(chunks).toString();
 }
 
 function parseJson(text: string): unknown {

@@ -23,15 +23,10 @@ export async function keepLease(claim: Claim, { server, clock, warn }: LeaseDeps
     const answer = await server.extend(claim);
     if (ended.aborted) return;
     if (answer.kind === 'over') {
-      warn(`${claim.key}: ${MEANING[answer.word] ?? answer.detail}; the command goes on`);
+      // The detail names the occurrence.
+      warn(`${answer.detail}; the command goes on`);
       return;
     }
     pause = answer.kind === 'extended' ? EXTEND_EVERY_MS : AFTER_FAILURE_MS;
   }
 }
-
-const MEANING: Readonly<Record<string, string>> = {
-  completed: 'another run has completed this occurrence meanwhile',
-  replaced: 'a newer run has replaced this one',
-  lease_lost: 'the lease was lost, and another runner may have been given this occurrence',
-};

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts';
 import type { Instant } from '../core/time.ts';
 import { OLDEST_AT_MS, type Ping, type Receipt } from './ping.ts';
 import type { Server } from './server.ts';
-import type { Addressee, Letter, Spool } from './spool.ts';
+import type { Addressee, Content, Letter, Spool } from './spool.ts';
 import { isAlive, lockSpool, type SpoolLock } from './spool-lock.ts';
 
 export type OutboxDeps = {
@@ -20,7 +20,7 @@ export type OutboxDeps = {
 type Round = {
   /** null: of every job. */
   readonly job: string | null;
-  /** Also what is for another key of the same Rollcall. */
+  /** Also what was written for another key or another Rollcall: a person has said that it is for this one. */
   readonly adopt?: boolean;
   /** How long to wait for another process that delivers from this folder. */
   readonly patienceMs: number;
@@ -44,30 +44,48 @@ type Collected = {
 export type Outbox = {
   /** Puts a ping of this process on disk. */
   post(ping: Ping): Promise<void>;
-  /** Sends what this process has posted, in order; false: some of it still waits. */
-  deliverOwn(): Promise<boolean>;
+  /** Sends what this process has posted, in order. */
+  deliverOwn(): Promise<Told>;
   /** Sends what earlier or dead processes left, oldest first. */
   collect(round: Round): Promise<Collected>;
-  /** A success that waits here and may be about this occurrence: the file of it, or null. */
+  /**
+   * A success of this job that lies here, whoever it was written for, and may be about this occurrence: its file, why it
+   * lies here, and what to do. null: there is none.
+   */
   untold(job: string, occurrence: { readonly key: string; readonly at: Instant }): Promise<string | null>;
+  /** What waits under another key or another address than ours (job null: of every job), in words; null: nothing does. */
+  elsewhere(job: string | null): Promise<string | null>;
+  /** Puts back what was rejected (`adopt`: also what was written for another key or Rollcall); the others, in words. */
+  restore(adopt: boolean): Promise<string | null>;
 };
+
+/** What Rollcall knows of what this process has posted. */
+type Told =
+  | { readonly kind: 'told' }
+  /** Some of it was refused for good, which was said. */
+  | { readonly kind: 'refused' }
+  /** `isKept`: what is left is on disk; else only in the memory of this process. */
+  | { readonly kind: 'waiting'; readonly isKept: boolean; readonly reason: string };
 
 /** A letter of a living process so young is being sent by that process itself. */
 const IN_HANDS_MS = 60_000;
 /** A ping sent later than this after it happened says when that was. */
 const FRESH_MS = 2000;
 
-type Own = { readonly ping: Ping; readonly letter: Letter | null; readonly postedMs: number; tried: boolean };
+type Own = { readonly ping: Ping; letter: Letter | null; readonly postedMs: number; tried: boolean };
 
 export function createOutbox(deps: OutboxDeps): Outbox {
   const { spool, to, server, clock, now, warn } = deps;
   const own: Own[] = [];
+  let isRefused = false;
 
   const put = async (ping: Ping): Promise<Letter | null> => {
     try {
       return (await spool?.put(ping, to)) ?? null;
     } catch (error) {
-      warn(`a ping cannot be kept in ${spool?.folder} (${(error as Error).message}): if Rollcall is away it is lost`);
+      warn(
+        `a ping cannot be kept in ${spool?.folder} (${(error as Error).message}): if Rollcall stays away it is lost`,
+      );
       return null;
     }
   };
@@ -86,15 +104,24 @@ export function createOutbox(deps: OutboxDeps): Outbox {
     return true;
   };
 
-  const deliverOwn = async (): Promise<boolean> => {
+  const deliverOwn = async (): Promise<Told> => {
     for (let first = own[0]; first; first = own[0]) {
       const late = first.tried || clock.monotonic() - first.postedMs > FRESH_MS;
       first.tried = true;
       const receipt = await server.ping(first.ping, late);
-      if (!(await settle(receipt, first.ping, first.letter).catch(orWarn(warn, true)))) return false;
+      const isSettled = await settle(receipt, first.ping, first.letter).catch(orWarn(warn, true));
+      if (receipt.kind === 'again' || !isSettled) return waitingFor(receipt);
+      isRefused ||= receipt.kind === 'rejected';
       own.shift();
     }
-    return true;
+    return { kind: isRefused ? 'refused' : 'told' };
+  };
+
+  const waitingFor = async (receipt: Receipt): Promise<Told> => {
+    // A disk that was full may have room again.
+    for (const each of own) each.letter ??= (await spool?.put(each.ping, to).catch(() => null)) ?? null;
+    const reason = receipt.kind === 'again' ? receipt.reason : '';
+    return { kind: 'waiting', isKept: own.every(({ letter }) => letter !== null), reason };
   };
 
   const isMeant = (letter: Letter, { job, adopt }: Pick<Round, 'job' | 'adopt'>): boolean =>
@@ -102,17 +129,20 @@ export function createOutbox(deps: OutboxDeps): Outbox {
     (adopt || letter.account === to.account) &&
     !own.some((each) => each.letter?.name === letter.name);
 
+  /** A living process is about to send it. */
+  const isAnothers = (letter: Letter): boolean => letter.pid !== process.pid && isInHands(letter, now());
+
   const deliverOthers = async (letters: readonly Letter[], lock: SpoolLock, round: Round): Promise<Collected> => {
     const tally = { delivered: 0, rejected: 0, left: letters.length };
     const until = clock.monotonic() + round.budgetMs;
     let reason: string | null = null;
     for (const letter of letters) {
       if (round.stop.aborted || clock.monotonic() >= until) break;
-      if (letter.pid !== process.pid && isInHands(letter, now())) continue;
+      if (isAnothers(letter)) continue;
       await lock.touch();
       const content = await spool?.read(letter);
       tally.left -= 1;
-      if (!content || content.url !== to.url) continue;
+      if (!content) continue;
       const { ping } = content;
       const receipt = isTooOld(ping, now()) ? TOO_OLD : await server.ping(ping, true);
       await settle(receipt, ping, letter);
@@ -141,14 +171,46 @@ export function createOutbox(deps: OutboxDeps): Outbox {
   };
 
   const untold: Outbox['untold'] = async (job, { key, at }) => {
-    const letters = ((await spool?.waiting()) ?? []).filter((letter) => isMeant(letter, { job }));
-    for (const letter of letters) {
-      const content = await spool?.read(letter);
-      if (content?.ping.action !== 0) continue;
-      const { ping } = content;
-      if (ping.occ === key || (ping.occ === null && ping.at >= at)) return `${spool?.folder}/${letter.name}`;
+    if (!spool) return null;
+    const isAbout = (content: Content | null): boolean =>
+      content?.ping.action === 0 && (content.ping.occ === key || (content.ping.occ === null && content.ping.at >= at));
+    // Whatever key it is under: after a change of keys it is about the same work, and twice is worse than later.
+    const all = { job, adopt: true };
+    for (const letter of (await spool.waiting()).filter((each) => isMeant(each, all))) {
+      const content = await spool.read(letter);
+      if (!content || !isAbout(content)) continue;
+      const file = `${spool.folder}/${letter.name}`;
+      if (letter.account === to.account) return `${file} waits to be delivered: rollcall exec --flush`;
+      return `${file} waits under another key or ROLLCALL_URL (${content.url}): ${HOW_TO_ADOPT}`;
+    }
+    for (const letter of (await spool.rejected()).filter((each) => isMeant(each, all))) {
+      const content = await spool.readRejected(letter);
+      if (!content || !isAbout(content)) continue;
+      const adopt = letter.account === to.account ? '' : ' --adopt';
+      const how = `when that is put right: rollcall exec --flush --all${adopt}`;
+      return `${spool.folder}/rejected/${letter.name} was rejected: ${content.reason}; ${how}`;
     }
     return null;
+  };
+
+  const elsewhere: Outbox['elsewhere'] = async (job) => {
+    const isOther = (letter: Letter): boolean =>
+      letter.account !== to.account && isMeant(letter, { job, adopt: true }) && !isAnothers(letter);
+    const letters = ((await spool?.waiting()) ?? []).filter(isOther);
+    if (!spool || letters.length === 0) return null;
+    const contents = await Promise.all(letters.map((letter) => spool.read(letter)));
+    const urls = new Set(contents.flatMap((content) => (content ? [content.url] : [])));
+    const jobs = new Set(letters.map((letter) => letter.job));
+    const which = `jobs: ${listed(jobs)}; written for ${listed(urls)}`;
+    return `${letters.length} wait under another key or ROLLCALL_URL (${which}): ${HOW_TO_ADOPT}`;
+  };
+
+  const restore: Outbox['restore'] = async (adopt) => {
+    const letters = (await spool?.rejected()) ?? [];
+    const ours = letters.filter((letter) => isMeant(letter, { job: null, adopt }));
+    await spool?.restore(ours);
+    const others = letters.length - ours.length;
+    return others === 0 ? null : `${others} were rejected under another key or ROLLCALL_URL: --adopt sends them too`;
   };
 
   // One at a time: an end must not overtake its start.
@@ -166,7 +228,18 @@ export function createOutbox(deps: OutboxDeps): Outbox {
     deliverOwn: () => inLine(deliverOwn),
     collect: (round) => inLine(() => collect(round).catch(orWarn(warn, NOTHING))),
     untold: (job, occurrence) => untold(job, occurrence).catch(orWarn(warn, null)),
+    elsewhere: (job) => elsewhere(job).catch(orWarn(warn, null)),
+    restore: (adopt) => restore(adopt).catch(orWarn(warn, null)),
   };
+}
+
+const HOW_TO_ADOPT =
+  'rollcall exec --flush with that key and address, or with --adopt if they are for the project of the present one';
+
+/** A few, so that it stays a line. */
+function listed(words: ReadonlySet<string>): string {
+  const first = [...words].slice(0, 5).join(', ');
+  return words.size > 5 ? `${first} and ${words.size - 5} more` : first;
 }
 
 const NOTHING: Collected = { delivered: 0, rejected: 0, left: 0, reason: null };

@@ -1,5 +1,5 @@
 import type { Instant } from '../core/time.ts';
-import type { HttpAnswer } from './http.ts';
+import { type HttpAnswer, isRollcalls } from './http.ts';
 
 /** What a run has to tell. Always named by its run id, so that telling it twice counts once. */
 export type Ping = {
@@ -49,8 +49,11 @@ const TRANSIENT: ReadonlySet<number> = new Set([408, 425, 429]);
 /** Statuses that are about this one request, and not about all of them. */
 const ALONE: ReadonlySet<number> = new Set([408, 500]);
 
-/** Reads the answer to a ping. Only Rollcall's own header proves that it was Rollcall who said yes. */
-export function readReceipt(answer: HttpAnswer): Receipt {
+/**
+ * Reads the answer to a ping. Only Rollcall's own headers prove that it was Rollcall who said yes, or no: what a proxy
+ * refuses while Rollcall is away is sent again. `onRefusal` says what is wrong where Rollcall takes it for nobody's.
+ */
+export function readReceipt(answer: HttpAnswer, onRefusal: string): Receipt {
   if (answer.kind === 'away') return { kind: 'again', reason: answer.reason, isAway: true };
   const { status, headers } = answer;
   const match = headers.get('rollcall-match');
@@ -62,5 +65,6 @@ export function readReceipt(answer: HttpAnswer): Receipt {
     const reason = status < 400 ? `the answer ${status} is not Rollcall's` : `answer ${status}`;
     return { kind: 'again', reason, isAway: !ALONE.has(status) };
   }
-  return { kind: 'rejected', reason: `answer ${status}` };
+  if (!isRollcalls(headers)) return { kind: 'again', reason: `the answer ${status} is not Rollcall's`, isAway: true };
+  return { kind: 'rejected', reason: `answer ${status}${status === 404 ? `: ${onRefusal}` : ''}` };
 }

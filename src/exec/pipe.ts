@@ -14,7 +14,7 @@ export type Pipe = { readonly reading: Socket; readonly writing: number };
 export function openPipe(): Pipe | null {
   let folder: string | null = null;
   try {
-    folder = mkdtempSync(join(tmpdir(), 'rollcall-exec-'));
+    folder = makeFolder();
     const path = join(folder, 'pipe');
     if (spawnSync('mkfifo', ['-m', '600', path], { stdio: 'ignore' }).status !== 0) return null;
     // Reading first: opening the other end would wait for it. Both are open before anyone looks, so there is no early end.
@@ -25,6 +25,15 @@ export function openPipe(): Pipe | null {
     return null;
   } finally {
     if (folder !== null) rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** In TMPDIR, or where that is missing, where temporary files have always been. */
+function makeFolder(): string {
+  try {
+    return mkdtempSync(join(tmpdir(), 'rollcall-exec-'));
+  } catch {
+    return mkdtempSync('/tmp/rollcall-exec-');
   }
 }
 

@@ -59,7 +59,8 @@ export async function runOnce(rid: string, claim: Claim | null, deps: RunDeps): 
 /** Sends the start, and keeps the lease, while the command runs. */
 async function accompany(claim: Claim | null, deps: RunDeps, ended: AbortSignal): Promise<void> {
   const lease = claim === null ? null : keepLease(claim, deps, ended);
-  while (!(await deps.outbox.deliverOwn()) && !ended.aborted) await deps.clock.sleep(TRY_AGAIN_MS, ended);
+  while ((await deps.outbox.deliverOwn()).kind === 'waiting' && !ended.aborted)
+    await deps.clock.sleep(TRY_AGAIN_MS, ended);
   await lease;
 }
 

@@ -1,5 +1,5 @@
 import type { Instant } from '../core/time.ts';
-import { type HttpAnswer, request, retryAfterMs } from './http.ts';
+import { type HttpAnswer, isRollcalls, request, retryAfterMs } from './http.ts';
 import { type Ping, pingPath, type Receipt, readReceipt } from './ping.ts';
 import type { ExecSettings } from './settings.ts';
 
@@ -26,9 +26,12 @@ export type ClaimAnswer =
     }
   | NoAnswer;
 
-/** Rollcall cannot tell us what to do. `unfit`: it answers, but our settings do not fit; `away`: it may later. */
+/**
+ * Rollcall cannot tell us what to do. `unfit`: it answers, but our settings do not fit (`isProven`: it was Rollcall, and
+ * not something before it); `away`: it may later.
+ */
 type NoAnswer =
-  | { readonly kind: 'unfit'; readonly status: number; readonly advice: string }
+  | { readonly kind: 'unfit'; readonly status: number; readonly advice: string; readonly isProven: boolean }
   | { readonly kind: 'away'; readonly reason: string };
 
 type ExtendAnswer =
@@ -105,8 +108,9 @@ export function createServer({ url, apiKey, pingKey }: ExecSettings, userAgent: 
     async ping(ping, late) {
       const address = await addressOf(ping.job);
       if (typeof address !== 'string') {
-        if (address.kind === 'unfit') return { kind: 'rejected', reason: address.advice };
-        return { kind: 'again', reason: address.reason, isAway: true };
+        if (address.kind === 'away') return { kind: 'again', reason: address.reason, isAway: true };
+        if (!address.isProven) return { kind: 'again', reason: address.advice, isAway: true };
+        return { kind: 'rejected', reason: address.advice };
       }
       const { body } = ping;
       return readReceipt(
@@ -116,6 +120,9 @@ export function createServer({ url, apiKey, pingKey }: ExecSettings, userAgent: 
           headers: { 'user-agent': userAgent, 'content-type': 'application/octet-stream' },
           ...(body === null ? {} : { body }),
         }),
+        pingKey === null
+          ? `the job ${ping.job} is gone`
+          : `ROLLCALL_PING_KEY is wrong, or it is of a project without a job ${ping.job}`,
       );
     },
   };
@@ -130,18 +137,21 @@ function isOk(answer: HttpAnswer): answer is Answered {
 function noAnswer(answer: HttpAnswer, job: string | null): NoAnswer {
   if (answer.kind === 'away') return answer;
   const { status, headers } = answer;
+  const isProven = isRollcalls(headers);
   const detail = text(answer, 'detail');
-  if (status === 401 || status === 403) {
+  if ((status === 401 || status === 403) && isProven) {
     return {
       kind: 'unfit',
       status,
+      isProven,
       advice: `Rollcall does not take ROLLCALL_API_KEY (${status}): set a key of the job's project`,
     };
   }
-  if (status === 404 && isProblem(answer)) {
+  if (status === 404 && isProven) {
     return {
       kind: 'unfit',
       status,
+      isProven,
       advice: `Rollcall knows no job ${job ?? ''} (404): make it, or correct the name or the key`,
     };
   }
@@ -150,6 +160,7 @@ function noAnswer(answer: HttpAnswer, job: string | null): NoAnswer {
     return {
       kind: 'unfit',
       status,
+      isProven,
       advice: `ROLLCALL_URL leads on to ${target} (${status}): set ROLLCALL_URL to where Rollcall is`,
     };
   }
@@ -158,15 +169,12 @@ function noAnswer(answer: HttpAnswer, job: string | null): NoAnswer {
     return {
       kind: 'unfit',
       status,
+      isProven,
       advice: `the answer is ${status}${said}: is ROLLCALL_URL the address of your Rollcall?`,
     };
   }
   const reason = status < 300 ? 'the answer cannot be read: is ROLLCALL_URL your Rollcall?' : `answer ${status}`;
   return { kind: 'away', reason };
-}
-
-function isProblem({ headers }: Answered): boolean {
-  return headers.get('content-type')?.startsWith('application/problem+json') ?? false;
 }
 
 function readRefusal(answer: HttpAnswer): Extract<ClaimAnswer, { kind: 'refused' }> | null {

@@ -9,7 +9,7 @@ export type ExecSettings = {
   /** '' where none is set: Rollcall will not know us, and the command runs all the same. */
   readonly apiKey: string;
   readonly pingKey: string | null;
-  /** Absolute. */
+  /** Absolute, unless this process is in a folder that was deleted. */
   readonly spool: string;
   /**
    * Names the Rollcall and the project that waiting pings are for, without telling the key: two projects on one host may
@@ -45,9 +45,18 @@ export function readSettings({ env, isRoot }: Host, spoolOption: string | null):
     url: url.value,
     apiKey,
     pingKey: pingKey === '' ? null : pingKey,
-    spool: resolve(spool),
+    spool: absolute(spool),
     account: account.slice(0, 12),
   });
+}
+
+function absolute(folder: string): string {
+  try {
+    return resolve(folder);
+  } catch {
+    // We are in a folder that was deleted: a relative one cannot be made either, and that is said when it is tried.
+    return folder;
+  }
 }
 
 function defaultSpool(value: (name: string) => string, isRoot: boolean): string {
@@ -64,5 +73,6 @@ function readUrl(text: string): Result<string> {
   if (!url || !isWeb || url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
     return refused(`ROLLCALL_URL must be an http or https address without user, query or fragment, ${example}`);
   }
-  return parsed(url.href.replace(/\/+$/, ''));
+  // Some copy it from an example of the API.
+  return parsed(url.href.replace(/\/+$/, '').replace(/\/api\/v1$/, ''));
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Instant } from '../core/time.ts';
 import type { Ping } from './ping.ts';
 
@@ -15,7 +15,7 @@ export type Letter = {
 /** Which Rollcall and which project of it a ping is for. */
 export type Addressee = { readonly url: string; readonly account: string };
 
-type Content = { readonly ping: Ping; readonly url: string };
+export type Content = { readonly ping: Ping; readonly url: string };
 
 /**
  * Pings on disk, so that neither a crash nor an outage loses one. What `put` has answered is there after a power cut.
@@ -32,8 +32,12 @@ export type Spool = {
   remove(letter: Letter): Promise<void>;
   /** Out of the way, with the reason beside it. */
   reject(letter: Letter, reason: string): Promise<void>;
-  /** Puts back everything that was rejected; answers how many. */
-  restore(): Promise<number>;
+  /** What was rejected, oldest first. */
+  rejected(): Promise<readonly Letter[]>;
+  /** Of one that was rejected: what it says, and why. null: it is gone, or nobody can read it. */
+  readRejected(letter: Letter): Promise<(Content & { readonly reason: string }) | null>;
+  /** Puts back what was rejected. */
+  restore(letters: readonly Letter[]): Promise<void>;
 };
 
 const NAME = /^(?<at>\d{15})-(?<pid>\d+)-[0-9a-f]{12}\.(?<account>[0-9a-f]{12})\.(?<job>[a-z0-9_-]{1,100})\.ping$/;
@@ -46,7 +50,7 @@ const MOST_REJECTED = 1000;
 /** Opens (and makes) the folder; throws what the file system says when it cannot be written. */
 export async function openSpool(folder: string, now: () => Instant): Promise<Spool> {
   const rejected = join(folder, 'rejected');
-  await mkdir(rejected, { recursive: true, mode: 0o700 });
+  await makeFolder(rejected);
   let last = 0;
 
   const put = async (ping: Ping, { url, account }: Addressee): Promise<Letter> => {
@@ -64,10 +68,7 @@ export async function openSpool(folder: string, now: () => Instant): Promise<Spo
   const waiting = async (): Promise<readonly Letter[]> => {
     const names = await readdir(folder);
     await sweep(folder, names, now());
-    return names
-      .sort()
-      .map(readName)
-      .filter((letter) => letter !== null);
+    return lettersIn(names);
   };
 
   const reject = async ({ name }: Letter, reason: string): Promise<void> => {
@@ -95,15 +96,41 @@ export async function openSpool(folder: string, now: () => Instant): Promise<Spo
     async remove({ name }) {
       await rm(join(folder, name), { force: true });
     },
-    async restore() {
-      const names = (await readdir(rejected)).filter((name) => readName(name) !== null);
-      for (const name of names) {
+    rejected: async () => lettersIn(await readdir(rejected)),
+    async readRejected({ name }) {
+      const bytes = await readFile(join(rejected, name)).catch(unlessMissing);
+      const content = bytes ? decode(bytes) : null;
+      const reason = await readFile(join(rejected, `${name}.reason`), 'utf8').catch(unlessMissing);
+      return content && { ...content, reason: reason?.trim() ?? 'no reason is known' };
+    },
+    async restore(letters) {
+      for (const { name } of letters) {
         await rename(join(rejected, name), join(folder, name)).catch(unlessMissing);
         await rm(join(rejected, `${name}.reason`), { force: true });
       }
-      return names.length;
     },
   };
+}
+
+/** Not mkdir's own `recursive`: below /proc Node's never ends. */
+async function makeFolder(path: string): Promise<void> {
+  const make = (): Promise<void> => mkdir(path, { mode: 0o700 }).catch(unlessThere);
+  await make().catch(async (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT' || dirname(path) === path) throw error;
+    await makeFolder(dirname(path));
+    await make();
+  });
+}
+
+function unlessThere(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EEXIST') throw error;
+}
+
+function lettersIn(names: readonly string[]): readonly Letter[] {
+  return [...names]
+    .sort()
+    .map(readName)
+    .filter((letter) => letter !== null);
 }
 
 function readName(name: string): Letter | null {

@@ -29,6 +29,7 @@ test.each([
   [['backup', '--check', ' ', '--', 'true'], '--check'],
   [['backup', '--chekc', 'x', '--', 'true'], '--chekc'],
   [['backup', '--all', '--', 'true'], '--flush'],
+  [['backup', '--adopt', '--', 'true'], '--flush'],
   [['--flush', 'backup'], 'stands alone'],
   [['--flush', '--', 'true'], 'stands alone'],
 ])('%j is refused in one line', (words, reason) => {
@@ -51,6 +52,11 @@ test('the spool is where state of this user belongs', () => {
   expect(read({ XDG_STATE_HOME: '/state' })).toMatchObject({ value: { spool: '/state/rollcall' } });
   expect(read({}, true)).toMatchObject({ value: { spool: '/var/spool/rollcall' } });
   expect(read({ ROLLCALL_SPOOL: '/spool' }, true)).toMatchObject({ value: { spool: '/spool' } });
+});
+
+test('an address that was copied from an example of the API is understood', () => {
+  const url = 'https://rollcall.example.com/below/api/v1/';
+  expect(read({ ROLLCALL_URL: url })).toMatchObject({ value: { url: 'https://rollcall.example.com/below' } });
 });
 
 test('another project, or another Rollcall, is another account; a ping key beside the API key is not', () => {

@@ -1,9 +1,10 @@
-import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { PING_KEY, type Service, startService } from '../proof/service.ts';
+import { eventually, PING_KEY, type Service, startService } from '../proof/service.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { openBetween } from './between.ts';
 
 const API_KEY = 'curl-line-api-key-0123456789';
 let database: TestDatabase;
@@ -36,11 +37,20 @@ async function create(slug: string): Promise<void> {
   expect((await api('PUT', `/jobs/${slug}`, job)).status).toBe(201);
 }
 
+const lineFor = (slug: string, command: string) =>
+  line.replace('j=backup', `j=${slug}`).replace('/usr/local/bin/backup', command);
+const environment = (url: string) => ({
+  PATH: process.env['PATH'],
+  ROLLCALL_URL: url,
+  ROLLCALL_API_KEY: API_KEY,
+  ROLLCALL_PING_KEY: PING_KEY,
+});
+
 /** As cron runs a line; `-e` and `-u` too must do no harm. */
 function run(shell: readonly string[], slug: string, command: string, url = service.url) {
   const [program = '', ...options] = shell;
-  const text = line.replace('j=backup', `j=${slug}`).replace('/usr/local/bin/backup', command);
-  const env = { PATH: process.env['PATH'], ROLLCALL_URL: url, ROLLCALL_API_KEY: API_KEY, ROLLCALL_PING_KEY: PING_KEY };
+  const text = lineFor(slug, command);
+  const env = environment(url);
   return new Promise<{ code: number; out: string; err: string }>((resolve) => {
     execFile(program, [...options, '-c', text], { env }, (error, out, err) =>
       resolve({ code: error === null ? 0 : Number(error.code), out, err }),
@@ -83,6 +93,59 @@ test('while another run is in progress it does not run, and says 75; off schedul
   expect(await run(['sh', '-eu'], 'beat', 'echo run')).toEqual({ code: 0, out: 'run\n', err: '' });
   expect((await pingsOf('beat')).map(({ kind }) => kind)).toEqual(['start', 'success']);
 });
+
+test('the command is told its occurrence; without one, none', async () => {
+  await create('told');
+  const tell = `sh -c 'echo "[$ROLLCALL_OCCURRENCE]"'`;
+  const { out } = await run(['sh', '-eu'], 'told', tell);
+  expect(out).toBe(`[${(await pingsOf('told'))[0]?.key}]\n`);
+  await api('PUT', '/jobs/untold', { schedules: [{ heartbeat: '1h' }], zone: 'UTC' });
+  expect((await run(['sh', '-eu'], 'untold', tell)).out).toBe('[]\n');
+});
+
+test('a claim whose answer is lost is not reported by the run that follows', async () => {
+  await create('lost');
+  const between = await openBetween(service.url);
+  between.claimsToLose = 10;
+  const { code, out } = await run(['sh', '-eu'], 'lost', 'echo run', between.url);
+  between.close();
+  expect([code, out]).toEqual([0, 'run\n']);
+  const { json } = await api('GET', '/jobs/lost/pings');
+  expect(json.pings.map(({ matched_by }: { matched_by: string }) => matched_by)).toEqual(['rid', 'current']);
+});
+
+/** The line as a process group of its own, its lease extended every 0.2 s, and its command a long one. */
+function startLong(slug: string): ChildProcess {
+  const text = lineFor(slug, 'sleep 60').replace('sleep 20', 'sleep 0.2');
+  return spawn('sh', ['-c', text], { env: environment(service.url), stdio: 'ignore', detached: true });
+}
+
+/** How many shells run the line for this job: the one, and its loop. */
+async function shellsOf(slug: string): Promise<number> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const lines = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')));
+  return lines.filter((each) => each.startsWith('sh\0') && each.includes(`j=${slug};`)).length;
+}
+
+test.each([
+  ['its shell is killed', 'shot', (shell: ChildProcess) => Promise.resolve(void shell.kill('SIGKILL')), 0],
+  ['Rollcall says that it is over', 'over', () => complete('over'), 1],
+] as const)('the loop that extends the lease ends when %s', async (_, slug, happen, left) => {
+  await create(slug);
+  const shell = startLong(slug);
+  try {
+    await eventually('it runs', async () => (await pingsOf(slug)).length === 1 && (await shellsOf(slug)) === 2);
+    await happen(shell);
+    await eventually('the loop has ended', async () => (await shellsOf(slug)) === left);
+  } finally {
+    process.kill(-(shell.pid ?? 0), 'SIGKILL');
+  }
+});
+
+async function complete(slug: string): Promise<void> {
+  const occ = encodeURIComponent((await pingsOf(slug))[0]?.key ?? '');
+  await fetch(`${service.url}/ping/${PING_KEY}/${slug}?occ=${occ}`);
+}
 
 test('without an answer it runs, and passes the exit code on', async () => {
   line = line.replace('--retry 3', '--retry 1').replace('--retry 5', '--retry 1');

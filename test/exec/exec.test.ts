@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../proof/service.ts';
-import { linesOf, openStage, outcome, type Stage } from './stage.ts';
+import { linesOf, openStage, outcome, type Stage, waitFor } from './stage.ts';
 
 let s: Stage;
 beforeAll(async () => {
@@ -149,7 +149,7 @@ test('a backlog is for a person: exit 75; a paused job is none: exit 0', async (
 test('of two hosts at once one runs it, and the other waits and says that it is done', async () => {
   await s.job('pair', hourly, { at: AT, now: '2026-03-01T01:01:00Z' });
   const go = join(s.folder, 'pair-go');
-  const command = sh(`echo run >> ${join(s.folder, 'pair')}; until test -e ${go}; do sleep 0.05; done`);
+  const command = sh(`echo run >> ${join(s.folder, 'pair')}; ${waitFor(go)}`);
   const hosts = ['a', 'b'].map((host) =>
     s.start(['pair', '--verbose', ...command], { ROLLCALL_SPOOL: join(s.folder, `spool-${host}`) }),
   );

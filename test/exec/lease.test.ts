@@ -55,7 +55,10 @@ test('a lost lease is said once', async () => {
   await create('lost');
   const { keep, warned, slept } = watch(5, 4);
   await keep(await claim('lost'));
-  expect([slept, warned]).toEqual([[20_000], [expect.stringContaining('2026-03-01T01:00Z: the lease was lost')]]);
+  expect([slept, warned]).toEqual([
+    [20_000],
+    [expect.stringContaining('2026-03-01T01:00Z was given back, for its lease ended')],
+  ]);
 });
 
 test('a claim that a newer one has replaced is said, and so is one whose occurrence is done', async () => {
@@ -67,14 +70,16 @@ test('a claim that a newer one has replaced is said, and so is one whose occurre
   await claim('replaced');
   const replaced = watch(5);
   await replaced.keep(older);
-  expect(replaced.warned).toEqual([expect.stringContaining('a newer run has replaced this one')]);
+  expect(replaced.warned).toEqual([expect.stringContaining('was given up for a newer run (overlap: replace)')]);
 
   await create('completed');
   const held = await claim('completed');
   await s.api.ping('completed', 'success', { occ: held.key });
   const completed = watch(5);
   await completed.keep(held);
-  expect(completed.warned).toEqual([expect.stringContaining('another run has completed this occurrence')]);
+  expect(completed.warned).toEqual([
+    expect.stringContaining('is settled already: another run, a later one or a person was first; the command goes on'),
+  ]);
 });
 
 test('without an answer it is tried again soon, and nothing is said', async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { API_KEY, eventually, PING_KEY, type Service, startService } from '../proof/service.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { buildSingleFile, outcome, startExec } from './stage.ts';
+import { buildSingleFile, endAll, outcome, startExec, waitFor } from './stage.ts';
 
 let database: TestDatabase;
 let service: Service;
@@ -20,6 +20,7 @@ beforeAll(async () => {
   await buildSingleFile(file);
 });
 afterAll(async () => {
+  endAll();
   await service.kill();
   await database.drop();
   await rm(folder, { recursive: true, force: true });
@@ -51,7 +52,7 @@ test.each([
   const slug = `killed-${Object.keys(keys).length}`;
   const key = await create(slug);
   const go = join(folder, `${slug}-go`);
-  const command = ['--', '/bin/sh', '-c', `until test -e ${go}; do sleep 0.05; done; echo worked`];
+  const command = ['--', '/bin/sh', '-c', `${waitFor(go)}; echo worked`];
   const run = startExec(file, [slug, ...command], environment(keys));
   await eventually('its start is heard', async () => (await pings(slug)).length === 1);
   const { port } = new URL(service.url);
@@ -59,7 +60,9 @@ test.each([
   await writeFile(go, '');
   const { code, out, err } = await outcome(run);
   expect([code, out]).toEqual([0, 'worked\n']);
-  expect(err).toBe(`rollcall: ${slug}: Rollcall has not heard of this run yet; it is told the next time\n`);
+  expect(err).toMatch(
+    /^rollcall: killed-\d: Rollcall has not heard of this run \(connect ECONNREFUSED .*\); it is told the next time\n$/,
+  );
   service = await startService({ ...settings(), PORT: port });
   const next = await outcome(startExec(file, [slug, '--', 'echo', 'again'], environment(keys)));
   expect(next).toMatchObject({ code: 0, out: '', err: expect.stringContaining('already completed') });

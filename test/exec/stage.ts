@@ -95,6 +95,7 @@ export async function openStage(at: string): Promise<Stage> {
     waiting: async () => (await readdir(spool).catch(() => [])).filter((name) => name.endsWith('.ping')).sort(),
     rejected: async () => (await readdir(join(spool, 'rejected')).catch(() => [])).sort(),
     async close() {
+      endAll();
       await listener?.close(0);
       await api.drop();
       await rm(folder, { recursive: true, force: true });
@@ -116,6 +117,22 @@ export async function buildSingleFile(outfile: string): Promise<readonly string[
   return Object.values(metafile.outputs).flatMap(({ imports }) => imports.map(({ path }) => path));
 }
 
+/** Processes that this test file has started and that have not ended. */
+const alive = new Set<number>();
+process.once('exit', endAll);
+
+/** Ends what a test that failed half-way has left: each with its command, for it leads a group of its own. */
+export function endAll(): void {
+  for (const pid of alive) {
+    try {
+      process.kill(-pid, 'SIGKILL');
+    } catch {
+      // Gone already.
+    }
+  }
+  alive.clear();
+}
+
 /** A process of its own, in a session of its own: like cron's, without a terminal. */
 export function startExec(file: string, words: readonly string[], env: Readonly<Record<string, string>>): ExecRun {
   const child = spawn(process.execPath, [file, ...words], {
@@ -123,6 +140,9 @@ export function startExec(file: string, words: readonly string[], env: Readonly<
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });
+  const { pid = 0 } = child;
+  if (pid > 0) alive.add(pid);
+  child.once('exit', () => alive.delete(pid));
   const printed = { out: '', err: '' };
   child.stdout.on('data', (chunk: Buffer) => {
     printed.out += chunk.toString();
@@ -131,11 +151,16 @@ export function startExec(file: string, words: readonly string[], env: Readonly<
     printed.err += chunk.toString();
   });
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
-  return { pid: child.pid ?? 0, printed, ended, send: (signal) => void child.kill(signal) };
+  return { pid, printed, ended, send: (signal) => void child.kill(signal) };
 }
 
 export async function outcome({ ended, printed }: ExecRun): Promise<Ended> {
   return { code: await ended, ...printed };
+}
+
+/** For the shell: waits for a file, a minute at most, so that it outlives no test that was stopped. */
+export function waitFor(file: string): string {
+  return `i=0; until test -e "${file}" || test $((i+=1)) -gt 1200; do sleep 0.05; done`;
 }
 
 /** The lines of a file that a command has written; none when it is not there. */

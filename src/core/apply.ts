@@ -13,7 +13,9 @@ import {
   rowAt,
   rowTerms,
   runsOf,
+  termsAt,
   touching,
+  versionOf,
 } from './ledger.ts';
 import { endOf, isCompleted, isOpen, type Run } from './occurrence.ts';
 import { type Match, matchPing, type Ping } from './ping.ts';
@@ -183,7 +185,10 @@ function finish(ledger: Ledger, ping: Ping, run: Run, row: Row | null): void {
 function succeed(ledger: Ledger, ping: Ping, run: Run, row: Row, isNew: boolean): void {
   if (isNew) changeRow(ledger, row, { completions: row.completions + 1 });
   if (row.state !== 'skipped' && !isCompleted(row.state)) {
-    const state = endOf(ping.at, run.startedAt, rowTerms(ledger, row));
+    // One that was blocked begins with its first run, at the latest with this end.
+    const begunAt = Math.min(row.startedAt ?? ping.at, run.startedAt ?? ping.at, ping.at);
+    const terms = termsAt(ledger, row.scheduledFor, versionOf(ledger, row.version), begunAt);
+    const state = endOf(ping.at, run.startedAt, terms);
     complete(ledger, row, run, state, ping);
   }
   if (!isNew || row.completions <= row.standsFor || !callsDuplicate(ledger, ping, row)) return;

@@ -146,9 +146,15 @@ export function applyDecision(
   return true;
 }
 
-/** A window that has become known at `at`: what was silent in it is skipped after the fact (rule 61). */
-export function applyMaintenance(ledger: Ledger, at: Instant): void {
+/** A window that has become known at `at`: what was silent in it, of those due at `dues`, is skipped after the fact (rule 61). */
+export function applyMaintenance(
+  ledger: Ledger,
+  at: Instant,
+  dues: readonly Instant[] = [...ledger.rows.keys()],
+): void {
+  const among = new Set(dues);
   for (const row of byDue(ledger)) {
+    if (!among.has(row.scheduledFor)) continue;
     const window = row.startedAt === null ? ledger.maintenance(row.scheduledFor, at) : null;
     if (!window) continue;
     if (row.state === 'overdue' || row.state === 'missed') skipNow(ledger, row, window, at);

@@ -31,6 +31,8 @@ type Case = {
   readonly terms: Terms;
   readonly runs: readonly Run[];
   readonly deadline: Instant;
+  /** What goes first is not done yet. */
+  readonly blocked: boolean;
   /** End of the settle time of the blind windows that touch it; null: none does. */
   readonly held: { readonly until: Instant; readonly window: Silence } | null;
   /** The next one's due + grace, where the policy is coalesce. */
@@ -41,7 +43,8 @@ type Case = {
 function caseOf(ledger: Ledger, row: Row, t: Instant): Case {
   const terms = rowTerms(ledger, row);
   const runs = runsOf(ledger, row);
-  const deadline = deadlineOf(terms, runs);
+  const blocked = blockerOf(ledger, row, t) !== undefined;
+  const deadline = blocked ? Number.POSITIVE_INFINITY : deadlineOf(terms, runs);
   const windows = touching(ledger, terms.opensAt, deadline).filter(({ after }) => after < t);
   const told = incidentOf(ledger, row);
   const window = (told && told.kind !== 'not_started' ? [] : windows).reduce<Silence | null>(
@@ -49,7 +52,7 @@ function caseOf(ledger: Ledger, row: Row, t: Instant): Case {
     null,
   );
   const held = window && { until: window.until + ledger.settleMs, window };
-  return { row, terms, runs, deadline, held, coalesceAt: coalesceInstant(ledger, row) };
+  return { row, terms, runs, deadline, blocked, held, coalesceAt: coalesceInstant(ledger, row) };
 }
 
 function coalesceInstant(ledger: Ledger, row: Row): Instant | null {
@@ -102,7 +105,7 @@ function judgeOpen(ledger: Ledger, row: Row, t: Instant): void {
   const state = openStateAt(ledger, matter, t);
   const wanted = state === 'overdue' && wantsOverdue(ledger);
   if (state !== row.state || wanted !== row.wanted) changeRow(ledger, row, { state, wanted });
-  const blocker = noteBlocker(ledger, row);
+  const blocker = noteBlocker(ledger, row, t);
   if (!matter.held && !window && !blocker) joinTimed(ledger, matter, t);
   if (settleByClock(ledger, matter, t)) return;
   const checkAt = nextCheck(ledger, matter, t, { window: window !== null, blocker });
@@ -121,9 +124,15 @@ export function skipNow(
   if (wasOpen && isBeat(ledger, row)) anchorHeartbeat(ledger, t);
 }
 
-/** What goes first and is not done yet; the row says so. */
-function noteBlocker(ledger: Ledger, row: Row): boolean {
-  const blocker = ledger.upstream(row.scheduledFor).find(({ doneAt }) => doneAt === null);
+/** What goes first and is not done at `t`; one that has begun waits for nothing. */
+function blockerOf(ledger: Ledger, row: Row, t: Instant) {
+  if (row.startedAt !== null) return undefined;
+  return ledger.upstream(row.scheduledFor).find(({ doneAt }) => doneAt === null || doneAt > t);
+}
+
+/** The row says what it waits for. */
+function noteBlocker(ledger: Ledger, row: Row, t: Instant): boolean {
+  const blocker = blockerOf(ledger, row, t);
   const { jobId: blockedOn, due: blockedFor } = blocker ?? { jobId: null, due: null };
   if (row.blockedOn !== blockedOn || row.blockedFor !== blockedFor) changeRow(ledger, row, { blockedOn, blockedFor });
   return blocker !== undefined;
@@ -151,7 +160,8 @@ function isStartOverdue(ledger: Ledger, row: Row, { startBy }: Terms, t: Instant
   return t >= check && ledger.maintenance(row.scheduledFor, check) === null;
 }
 
-const windowEnd = ({ terms, deadline }: Case): Instant => Math.max(terms.usefulUntil, deadline);
+const windowEnd = ({ terms, deadline, blocked }: Case): Instant =>
+  blocked ? terms.usefulUntil : Math.max(terms.usefulUntil, deadline);
 
 /** missed or coalesced, if their instant has come; in a blind window only a later completion settles it. */
 function settleByClock(ledger: Ledger, matter: Case, t: Instant): boolean {
@@ -192,6 +202,8 @@ function nextCheck(
   }
   if (held) checks.push(Math.max(held.until, deadline));
   if (held && window) checks.push(deadline);
+  if (blocker && !held) checks.push(terms.usefulUntil);
+  if (blocker) for (const u of ledger.upstream(matter.row.scheduledFor)) if (u.doneAt !== null) checks.push(u.doneAt);
   if (blocker) checks.push(Math.max(t, ledger.now) + BLOCKED_MS);
   const candidates = checks.flatMap((at) => (at === null ? [] : [actsAt(ledger, at)]));
   const next = Math.min(...candidates.filter((at) => at > t));

@@ -245,25 +245,27 @@ export function followingInstant(ledger: Ledger, t: Instant): Instant | null {
   return Number.isFinite(first) ? first : null;
 }
 
-/** Deadlines of the occurrence due at `due` under the settings in force. */
-export function termsAt(ledger: Ledger, due: Instant, version: Version): Terms {
+/** Deadlines of the occurrence due at `due` under the settings in force; one that waits for others is timed once it has begun. */
+export function termsAt(ledger: Ledger, due: Instant, version: Version, begunAt: Instant | null = null): Terms {
   const terms = termsOf(due, ledger.settings, {
     previous: () => version.timetable?.previous(due)?.at ?? null,
     next: () => nextDue(ledger, due),
   });
   if (version.periodMs !== null) return { ...terms, opensAt: due - version.periodMs };
-  const from = waitOf(ledger.upstream(due));
+  const from = Math.min(waitOf(ledger.upstream(due)), begunAt ?? Number.POSITIVE_INFINITY);
+  // Released when it was of no use any more: nothing counts anew.
+  if (Math.min(from, ledger.now) >= terms.usefulUntil) return terms;
   return from > due ? counted(terms, due, from) : terms;
 }
 
 /** Once what goes first is done, `start_within` and grace count from then. */
 function counted(terms: Terms, due: Instant, from: Instant): Terms {
   const { startBy, graceEnd } = terms;
-  return { ...terms, startBy: startBy && startBy - due + from, graceEnd: graceEnd - due + from };
+  return { ...terms, startBy: startBy === null ? null : startBy - due + from, graceEnd: graceEnd - due + from };
 }
 
 export const rowTerms = (ledger: Ledger, row: Row): Terms =>
-  termsAt(ledger, row.scheduledFor, versionOf(ledger, row.version));
+  termsAt(ledger, row.scheduledFor, versionOf(ledger, row.version), row.startedAt);
 
 export const runsOf = (ledger: Ledger, row: Row): Run[] =>
   ledger.runs.filter((run) => run.scheduledFor === row.scheduledFor);

@@ -206,5 +206,5 @@ async function applyToJob(deps: MaintenanceDeps, { revision, window }: Past, job
 
 async function skipSilent(deps: MaintenanceDeps, jobId: number, inside: readonly Instant[]): Promise<void> {
   const find = (): Promise<number> => Promise.resolve(jobId);
-  await change(deps, whole(find, inside), async (tx, { ledger }) => applyMaintenance(ledger, tx.now));
+  await change(deps, whole(find, inside), async (tx, { ledger }) => applyMaintenance(ledger, tx.now, inside));
 }

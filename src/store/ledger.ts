@@ -294,9 +294,10 @@ async function verdictRows(tx: Tx, wishes: readonly Wish[]): Promise<StoredRow[]
   const jobs = wishes.map(({ jobId: job, undecided, all, named }) => ({
     job,
     deep: undecided !== null || all || named.length > 1,
+    named: named.map(iso),
   }));
   return tx.sql<StoredRow[]>`
-    select ${rowColumns(tx)} from jsonb_to_recordset(${JSON.stringify(jobs)}::jsonb) j(job bigint, deep boolean)
+    select ${rowColumns(tx)} from jsonb_to_recordset(${JSON.stringify(jobs)}::jsonb) j(job bigint, deep boolean, named jsonb)
     cross join lateral (
       (select * from occurrences v where v.job_id = j.job
         and v.state in ('on_time', 'late', 'expired', 'failed', 'missed', 'coalesced')
@@ -307,7 +308,8 @@ async function verdictRows(tx: Tx, wishes: readonly Wish[]): Promise<StoredRow[]
       order by u.scheduled_for desc limit 1)
       union
       (select * from occurrences n where j.deep and n.job_id = j.job
-        and n.state in ('on_time', 'late', 'expired', 'failed', 'coalesced') and not n.wanted
+        and n.state in ('on_time', 'late', 'expired', 'failed', 'missed', 'coalesced') and not n.wanted
+        and not exists (select from jsonb_array_elements_text(j.named) x where x::timestamptz = n.scheduled_for)
       order by n.scheduled_for desc limit 1)) o`;
 }
 

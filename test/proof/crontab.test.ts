@@ -237,7 +237,7 @@ async function payDebts(slug: string, since: number): Promise<void> {
   await completedAfter(slug, since);
   expect(moodsTold(slug)).toEqual(everywhere(slug, ['problem']));
   const [mail] = mailsTo(slug);
-  const [, line = '', first] = /^ {2}(curl .*occ=([^\s"]+).*)$/m.exec(readMail(mail ?? '').text) ?? [];
+  const [, line = '', first] = /^ {2,}(curl .*occ=([^\s"]+).*)$/m.exec(readMail(mail ?? '').text) ?? [];
   const env = { ...process.env, PING_URL: `${url}/ping/${PING_KEY}/${slug}` };
   expect((await promisify(execFile)('sh', ['-c', line], { env })).stdout).toBe('OK');
   const { incidents } = (await get(`incidents?state=open&job=${slug}`)) as { incidents: Incident[] };

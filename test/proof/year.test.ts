@@ -129,7 +129,9 @@ describe('a year of forty jobs', () => {
       const [now, then] = [await viewOf(slug), slowLedger({ ...historyOf(slug), until }, zones)];
       const known = new Set(now.occurrences.map(({ scheduledFor }) => scheduledFor));
       const occurrences = then.occurrences.filter(({ scheduledFor }) => known.has(scheduledFor));
-      const difference = explainDifference({ ...then, occurrences, incidents: [] }, { ...now, incidents: [] });
+      // What is owed may be run after now, whenever that is.
+      const bare = { incidents: [], owed: [] };
+      const difference = explainDifference({ ...then, occurrences, ...bare }, { ...now, ...bare });
       if (difference) wrong.push(`${slug} until ${formatInstant(until)}: ${difference}`);
       for (const { scheduledFor, state } of then.occurrences) {
         if (!known.has(scheduledFor) && state !== 'expected') wrong.push(`${slug}: ${scheduledFor} is ${state}`);

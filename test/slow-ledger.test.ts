@@ -6,11 +6,12 @@ import { explainDifference } from './support/ledger-difference.ts';
 import { historyArbitrary } from './support/random-history.ts';
 import { slowLedger } from './support/slow-ledger.ts';
 import { stories } from './support/stories.ts';
+import { afterStories } from './support/stories-after.ts';
 
 const zones = loadZones();
 
 describe('the slow ledger tells each story as the design does', () => {
-  for (const { name, history, expect: expected } of stories) {
+  for (const { name, history, expect: expected } of [...stories, ...afterStories]) {
     test(name, () => {
       expect(slowLedger(history, zones)).toMatchObject(expected);
     });

@@ -164,6 +164,7 @@ function tell(
   if (opening && !isReached(ledger, incident.kind)) return;
   if (!opening && !(first !== null && wellBetween(ledger, incident, first))) return;
   incident.events += 1;
+  ledger.changedIncidents.add(incident);
   // An older one that joins does not make the newest news again.
   incident.lastTold = first === null || incident.lastTold === null ? first : Math.max(incident.lastTold, first);
   const type = opening ? 'opened' : 'reminded';

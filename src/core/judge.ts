@@ -47,7 +47,7 @@ function caseOf(ledger: Ledger, row: Row, t: Instant): Case {
   const deadline = blocked ? Number.POSITIVE_INFINITY : deadlineOf(terms, runs);
   const windows = touching(ledger, terms.opensAt, deadline).filter(({ after }) => after < t);
   const told = incidentOf(ledger, row);
-  const window = (told && told.kind !== 'not_started' ? [] : windows).reduce<Silence | null>(
+  const window = (blocked || (told && told.kind !== 'not_started') ? [] : windows).reduce<Silence | null>(
     (last, one) => (last && last.until > one.until ? last : one),
     null,
   );

@@ -232,8 +232,8 @@ const isFinishedAt = (ledger: Ledger, due: Instant, at: Instant): boolean => {
 
 function isOver(ledger: Ledger, c: Instant | null, at: Instant): boolean {
   if (c === null || isFinishedAt(ledger, c, at)) return true;
-  const version = versionDueAt(ledger, c);
-  return at >= termsAt(ledger, c, version).graceEnd;
+  const row = ledger.rows.get(c);
+  return at >= (row ? rowTerms(ledger, row) : termsAt(ledger, c, versionDueAt(ledger, c))).graceEnd;
 }
 
 function isNearer(ledger: Ledger, c: Instant, n: Instant | null, at: Instant): boolean {

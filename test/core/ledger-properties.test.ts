@@ -80,6 +80,7 @@ function interestingInstants(history: History): Instant[] {
     for (const settings of [history.settings, ...edits]) instants.push(...deadlinesOf(scheduledFor, settings));
   }
   for (const { at } of history.inputs) instants.push(at);
+  for (const { knownFrom, knownUntil } of history.maintenance) instants.push(knownFrom, knownUntil ?? knownFrom);
   return [...new Set(instants.flatMap((at) => [at - 1, at, at + 1]))]
     .filter((at) => at >= history.createdAt && at <= history.until)
     .concat(history.createdAt);
@@ -100,6 +101,8 @@ function isAllowed(before: State, after: State | undefined, evidence: 'none' | I
   if (after === undefined || isOpen(after)) return false;
   // A person's skip is about what failed, or what nobody knows of.
   if (evidence === 'decide') return after === 'skipped' && (before === 'failed' || before === 'unknown');
+  // It was maintenance, one hears afterwards.
+  if (evidence === 'maintenance') return before === 'missed' && after === 'skipped';
   if (evidence !== 'settle' && evidence !== 'ping') return false;
   if (evidence === 'settle') return after === 'skipped' || after === 'on_time';
   if (before === 'skipped') return false;

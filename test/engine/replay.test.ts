@@ -34,7 +34,7 @@ function withRealWindows(history: History): History {
     after,
     until,
   }));
-  return { ...history, windows, after: [] };
+  return { ...history, windows };
 }
 
 let run = 0;

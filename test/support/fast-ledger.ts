@@ -1,7 +1,14 @@
 import { createHash } from 'node:crypto';
 import { advance } from '../../src/core/advance.ts';
 import { applyPing } from '../../src/core/apply.ts';
-import { applyDecision, applyPause, applyResume, applySettings, applyVersion } from '../../src/core/change.ts';
+import {
+  applyDecision,
+  applyMaintenance,
+  applyPause,
+  applyResume,
+  applySettings,
+  applyVersion,
+} from '../../src/core/change.ts';
 import { heartbeatPeriod } from '../../src/core/definition.ts';
 import { parseKey } from '../../src/core/key.ts';
 import {
@@ -15,20 +22,21 @@ import {
   rowTerms,
   runsOf,
 } from '../../src/core/ledger.ts';
-import { type Claim, inProgress } from '../../src/core/occurrence.ts';
+import { type Claim, inProgress, type Run } from '../../src/core/occurrence.ts';
 import {
   applyBacklogDecision,
   applyClaim,
   applyExtend,
   applyRelease,
   endDecision,
-  isLive,
+  isClaimed,
   isUnconfirmed,
   throttleMs,
 } from '../../src/core/owed.ts';
 import { timetable } from '../../src/core/schedule.ts';
 import { jobStatus } from '../../src/core/status.ts';
 import type { Instant } from '../../src/core/time.ts';
+import type { Upstream } from '../../src/core/upstream.ts';
 import type { Zone } from '../../src/core/zone.ts';
 import type { Zones } from '../../src/zones.ts';
 import { type Answer, answer, type History, type HistorySettings, type Input, type LedgerView } from './history.ts';
@@ -104,8 +112,8 @@ class FastJob {
       incidents: new Map(),
       wells: [],
       now: history.createdAt,
-      maintenance: () => null,
-      upstream: () => [],
+      maintenance: (due, t) => this.window(due, t),
+      upstream: (due) => this.upstream(due),
       ...nothingDone(),
     };
     if (version.periodMs === null) this.ledger.nextUnrecorded = nextDue(this.ledger, history.createdAt);
@@ -122,7 +130,28 @@ class FastJob {
     };
   }
 
+  private window(due: Instant, t: Instant) {
+    const known = this.history.maintenance.filter(
+      ({ knownFrom, knownUntil }) => knownFrom <= t && (knownUntil === null || t < knownUntil),
+    );
+    const found = known.findLast(({ from, until }) => from <= due && due < until);
+    return found ? ({ reason: 'maintenance', note: found.name } as const) : null;
+  }
+
+  /** As read in a transaction of that instant. A heartbeat goes after nothing. */
+  private upstream(at: Instant): readonly Upstream[] {
+    const { settings, now } = this.ledger;
+    if (heartbeatPeriod((settings as HistorySettings).schedules) !== null) return [];
+    return this.history.after.flatMap((occurrences, jobId) => {
+      const before = occurrences.filter(({ due }) => due <= at);
+      if (before.length === 0) return [];
+      const { due, doneAt } = before.reduce((last, one) => (one.due >= last.due ? one : last));
+      return [{ jobId, due, doneAt: doneAt !== null && doneAt <= now ? doneAt : null }];
+    });
+  }
+
   private know(at: Instant): void {
+    (this.ledger as { now: Instant }).now = at;
     (this.ledger as { silences: unknown }).silences = this.history.windows.filter(({ until }) => until <= at);
   }
 
@@ -163,6 +192,9 @@ class FastJob {
         break;
       case 'settle':
         applyDecision(ledger, input.scheduledFor, { state: input.state, note: '' }, input.at);
+        break;
+      case 'maintenance':
+        applyMaintenance(ledger, input.at);
         break;
       case 'claim':
         this.answers.push(this.claim(input.rid, input.at));
@@ -245,6 +277,7 @@ class FastJob {
       scheduledFor: row.scheduledFor,
       state: row.state,
       reason: row.reason,
+      note: row.reason === 'maintenance' ? row.note : null,
       standsFor: row.standsFor,
       completions: row.completions,
       completedAt: row.completedAt,
@@ -261,6 +294,7 @@ class FastJob {
         scheduledFor: due,
         state: paused ? 'skipped' : 'expected',
         reason: paused ? 'paused' : null,
+        note: null,
         standsFor,
         completions: 0,
         completedAt: null,
@@ -291,10 +325,10 @@ class FastJob {
   }
 
   private isWorkedOn(row: Row, now: Instant): boolean {
-    return runsOf(this.ledger, row).some((run) => {
-      const claim = this.ledger.claims.find((one) => one.run === run);
-      return claim ? isLive(this.ledger, claim, now) : inProgress(run, this.ledger.settings, now);
-    });
+    const { ledger } = this;
+    const isClaimedRun = (run: Run) => ledger.claims.some((claim) => claim.run === run);
+    const ownRuns = runsOf(ledger, row).filter((run) => !isClaimedRun(run));
+    return isClaimed(ledger, row, now) || ownRuns.some((run) => inProgress(run, ledger.settings, now));
   }
 
   private incidentViews(): LedgerView['incidents'] {

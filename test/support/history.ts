@@ -10,9 +10,22 @@ export type History = {
   readonly inputs: readonly Input[];
   /** Blind windows (after, until]; known from `until` on. `gap`: 3 to 30 s without a beat. */
   readonly windows: readonly { readonly kind: 'blind' | 'gap'; readonly after: Instant; readonly until: Instant }[];
+  /** Maintenance windows; each that becomes known later than the creation does so by an input at its `knownFrom`. */
+  readonly maintenance: readonly MaintenanceWindow[];
+  /** Of each job that goes first, its occurrences: when due, and when done (null: never). */
+  readonly after: readonly (readonly { readonly due: Instant; readonly doneAt: Instant | null }[])[];
   readonly settleSeconds: Seconds;
   /** The instant up to which the ledger is judged at the end. */
   readonly until: Instant;
+};
+
+/** What is due in [from, until) is in it, as far as a check instant in [knownFrom, knownUntil) is concerned (null: for ever). */
+export type MaintenanceWindow = {
+  readonly name: string;
+  readonly from: Instant;
+  readonly until: Instant;
+  readonly knownFrom: Instant;
+  readonly knownUntil: Instant | null;
 };
 
 export type HistorySettings = {
@@ -55,6 +68,8 @@ export type Input =
       readonly scheduledFor: Instant;
       readonly state: 'skipped' | 'on_time';
     }
+  /** One or more windows have become known. */
+  | { readonly type: 'maintenance'; readonly at: Instant }
   | { readonly type: 'claim'; readonly at: Instant; readonly rid: string }
   /** Of the claim that was made with that rid. */
   | { readonly type: 'extend' | 'release'; readonly at: Instant; readonly rid: string }
@@ -78,6 +93,8 @@ export type LedgerView = {
     readonly scheduledFor: Instant;
     readonly state: string;
     readonly reason: string | null;
+    /** The window that a skipped one lay in, else null. */
+    readonly note: string | null;
     readonly standsFor: number;
     readonly completions: number;
     /** Instant of the end that completed it (on_time, late, expired by a run), else null. */
@@ -94,8 +111,10 @@ export type LedgerView = {
     readonly kind: string;
     readonly openedAt: Instant;
     readonly resolvedAt: Instant | null;
+    /** Ended without a word: also one that nobody was told of. */
     readonly silent: boolean;
     readonly members: readonly { readonly scheduledFor: Instant; readonly left: boolean }[];
+    /** None: it has not reached its threshold. */
     readonly events: readonly {
       readonly type: 'opened' | 'reminded' | 'resolved';
       readonly at: Instant;

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { type ThresholdKind, thresholdKinds } from '../../src/core/definition.ts';
 import { formatKey } from '../../src/core/key.ts';
 import { type ScheduleSpec, timetable } from '../../src/core/schedule.ts';
 import { floorToSecond, formatInstant, type Instant } from '../../src/core/time.ts';
@@ -9,10 +10,11 @@ import type { History, HistorySettings, Input } from './history.ts';
 /**
  * Short random histories of one job, biased towards the instants at which something changes. They are drawn as a plan of
  * small independent choices and turned into a history afterwards, so they shrink well: fewer inputs, fewer settings,
- * plainer schedules, UTC. `crossings`: also edits between heartbeats and other schedules.
+ * plainer schedules, UTC. `crossings`: also edits between heartbeats and other schedules; `after`: also jobs that go after
+ * others.
  */
-export function historyArbitrary(zones: Zones, { crossings = false } = {}): fc.Arbitrary<History> {
-  return plan.map((drawn) => historyOf(drawn, zones, crossings));
+export function historyArbitrary(zones: Zones, { crossings = false, after = false } = {}): fc.Arbitrary<History> {
+  return plan.map((drawn) => historyOf(after ? drawn : { ...drawn, after: [] }, zones, crossings));
 }
 
 const SECOND = 1000;
@@ -103,6 +105,16 @@ const tolerances = fc.record({
   maxRuntime: maybe(length),
 });
 
+const threshold = fc
+  .record({ count: fc.constantFrom(2, 3, 1, 4), more: fc.constantFrom(0, 0, 1, 2) })
+  .map(({ count, more }) => ({ count, of: Math.min(5, count + more) }));
+const kinds: readonly ThresholdKind[] = thresholdKinds;
+/** Kinds of which not every occurrence is told. */
+const thresholds = fc.oneof(
+  { weight: 1, arbitrary: fc.constant({}) },
+  { weight: 1, arbitrary: fc.dictionary(fc.constantFrom<string>(...kinds), threshold, { maxKeys: 7 }) },
+) as fc.Arbitrary<HistorySettings['alertAfter']>;
+
 const policies = fc.record({
   missedRuns: fc.constantFrom('catch_up' as const, 'coalesce' as const, 'skip' as const),
   duplicates: fc.constantFrom('alert' as const, 'alert' as const, 'record' as const),
@@ -110,6 +122,7 @@ const policies = fc.record({
   maxCatchUp: fc.constantFrom(null, 1, 0, 2, 3),
   throttle: fc.constantFrom(0, null, 10, 60),
   overlap: fc.constantFrom('forbid' as const, 'replace' as const, 'allow' as const, 'replace' as const),
+  alertAfter: thresholds,
 });
 
 /** Indices into the plain schedules of a pace: one of them, or the union of two; or its heartbeat. */
@@ -182,7 +195,7 @@ const pingChoice = fc.record({
 const repeatChoice = fc.record({ type: fc.constant('repeat' as const), other: fc.boolean() });
 const editChoice = fc.record({
   type: fc.constant('edit' as const),
-  parts: fc.constantFrom('tolerances', 'schedules', 'policies', 'all', 'nothing'),
+  parts: fc.constantFrom('tolerances', 'schedules', 'policies', 'all', 'nothing', 'thresholds'),
   schedules: scheduleChoice,
   tolerances,
   policies,
@@ -247,6 +260,26 @@ const windowChoice = fc.record({
   lengthMs: fc.constantFrom(30_000, 3000, 10_000, 31_000, 600_000, 3_600_000, 86_400_000),
 });
 
+/** `known` null: before the creation; `back`: when it is taken back, counted from when it became known. */
+const maintenanceChoice = fc.record({
+  place,
+  length: fc.oneof(
+    fc.constantFrom(1, 2.5, 0.5, 4, 12).map((gaps) => ({ gaps })),
+    length,
+  ),
+  known: maybe(place),
+  back: fc.oneof({ weight: 3, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: place }),
+});
+
+/** An occurrence of a job that goes first: due near one of this job, done so long after that, or never. */
+const upstreamChoice = fc.record({
+  place,
+  done: fc.oneof(
+    { weight: 3, arbitrary: fc.constantFrom(0.1, 0.5, 1, 1.5, 3, 0, 8) },
+    { weight: 1, arbitrary: fc.constant(null) },
+  ),
+});
+
 const plan = fc.record({
   moment: fc.constantFrom(...moments),
   pace: fc.constantFrom(...paces),
@@ -258,6 +291,14 @@ const plan = fc.record({
   createdBefore: fc.constantFrom(1, 1000, 10_000, 0, 1_234_567),
   steps: fc.oneof({ weight: 3, arbitrary: stepsOf(action) }, { weight: 1, arbitrary: stepsOf(actionOfRunners) }),
   windows: fc.array(windowChoice, { maxLength: 3, size: 'max' }),
+  maintenance: fc.oneof(
+    { weight: 1, arbitrary: fc.array(maintenanceChoice, { maxLength: 0 }) },
+    { weight: 1, arbitrary: fc.array(maintenanceChoice, { maxLength: 3, size: 'max' }) },
+  ),
+  after: fc.oneof(
+    { weight: 3, arbitrary: fc.array(fc.array(upstreamChoice), { maxLength: 0 }) },
+    { weight: 1, arbitrary: fc.array(fc.array(upstreamChoice, { maxLength: 8, size: 'max' }), { maxLength: 2 }) },
+  ),
   settleSeconds: fc.constantFrom(600, 60, 5),
   untilShift: fc.constantFrom(0, 1, 60_000, 300_000, 3_600_000),
 });
@@ -265,6 +306,7 @@ type Drawn<A> = A extends fc.Arbitrary<infer T> ? T : never;
 type Plan = Drawn<typeof plan>;
 type Tolerances = Drawn<typeof tolerances>;
 type Action = Drawn<typeof action>;
+type Step = Action | { readonly type: 'maintenance' };
 
 // ---- From a plan to a history ---------------------------------------------------------------------------------------
 
@@ -289,7 +331,8 @@ function historyOf(drawn: Plan, zones: Zones, crossings: boolean): History {
   const afterWindows = (at: Instant): Instant =>
     windows.reduce((t, { after, until }) => (after < t && t <= until ? until + 1 : t), at);
   let last = frame.createdAt;
-  const timed = drawn.steps.flatMap(({ place, action }) => {
+  const maintenance = maintenanceOf(drawn, settings, frame, (at) => afterWindows(within(at, frame.createdAt, end)));
+  const timed: { at: Instant; action: Step }[] = drawn.steps.flatMap(({ place, action }) => {
     const wished = instantOf(place, settings, frame, last);
     last = afterWindows(within(wished, frame.createdAt, end));
     const first = { at: last, action };
@@ -297,6 +340,9 @@ function historyOf(drawn: Plan, zones: Zones, crossings: boolean): History {
     last = afterWindows(within(last + action.next.afterMs, frame.createdAt, end));
     return [first, { at: last, action: followUp(action.next.type) }];
   });
+  const later = new Set(maintenance.map(({ knownFrom }) => knownFrom).filter((at) => at > frame.createdAt));
+  // First of its instant: the checks of that instant know it too.
+  for (const at of later) timed.unshift({ at, action: { type: 'maintenance' } });
   timed.sort((a, b) => a.at - b.at);
 
   const inputs: Input[] = [];
@@ -313,7 +359,9 @@ function historyOf(drawn: Plan, zones: Zones, crossings: boolean): History {
   }
   const until = Math.max(end, ...timed.map(({ at }) => at));
   const { createdAt } = frame;
-  return { zone: drawn.moment.zone, createdAt, settings, inputs, windows, settleSeconds: drawn.settleSeconds, until };
+  const after = drawn.after.map((occurrences) => occurrences.map((one) => upstreamOf(one, settings, frame)));
+  const facts = { zone: drawn.moment.zone, createdAt, settings, inputs, windows, maintenance, after };
+  return { ...facts, settleSeconds: drawn.settleSeconds, until };
 }
 
 /** What the runner of the last claim does next. */
@@ -390,7 +438,7 @@ function settingsOf(
     maxRuntime: seconds(drawn.maxRuntime),
     maxCatchUp: policy.maxCatchUp,
     throttle: policy.throttle,
-    alertAfter: {},
+    alertAfter: policy.alertAfter,
     overlap:
       policy.overlap === 'replace' && (isHeartbeat || policy.missedRuns === 'catch_up') ? 'allow' : policy.overlap,
     duplicates: policy.duplicates,
@@ -412,6 +460,7 @@ function editedSettings(
   );
   if (edit.parts === 'nothing') return old;
   if (edit.parts === 'all') return fresh;
+  if (edit.parts === 'thresholds') return { ...old, alertAfter: fresh.alertAfter };
   if (edit.parts === 'policies') return { ...old, ...policiesOf(fresh) };
   if (edit.parts === 'tolerances') return { ...fresh, ...policiesOf(old) };
   const { schedules: fromNow, missedRuns } = fresh;
@@ -422,8 +471,9 @@ function editedSettings(
   return { ...old, schedules: fromNow, missedRuns: old.missedRuns ?? missedRuns };
 }
 
-function policiesOf({ missedRuns, duplicates, unscheduled, maxCatchUp, throttle, overlap }: HistorySettings) {
-  return { missedRuns, duplicates, unscheduled, maxCatchUp, throttle, overlap };
+function policiesOf(settings: HistorySettings) {
+  const { missedRuns, duplicates, unscheduled, maxCatchUp, throttle, overlap, alertAfter } = settings;
+  return { missedRuns, duplicates, unscheduled, maxCatchUp, throttle, overlap, alertAfter };
 }
 
 function instantOf(
@@ -465,6 +515,30 @@ function windowsOf(drawn: Plan, settings: HistorySettings, frame: Frame, end: In
   );
 }
 
+/** By when they became known; `acceptedAt`: an instant at which something may arrive. */
+function maintenanceOf(
+  drawn: Plan,
+  settings: HistorySettings,
+  frame: Frame,
+  acceptedAt: (at: Instant) => Instant,
+): History['maintenance'] {
+  const wished = drawn.maintenance.map(({ place, length, known, back }, i) => {
+    const from = instantOf(place, settings, frame, frame.createdAt);
+    const lengthMs = Math.round('gaps' in length ? length.gaps * frame.gap : length.seconds * SECOND);
+    const knownFrom = known === null ? frame.createdAt : acceptedAt(instantOf(known, settings, frame, from + lengthMs));
+    const knownUntil = back && acceptedAt(instantOf(back, settings, frame, knownFrom));
+    return { from, until: from + Math.max(1, lengthMs), knownFrom, knownUntil, i };
+  });
+  const known = wished.filter(({ knownFrom, knownUntil }) => knownUntil === null || knownUntil > knownFrom);
+  known.sort((a, b) => a.knownFrom - b.knownFrom);
+  return known.map(({ i, ...window }) => ({ name: `window ${i}`, ...window }));
+}
+
+function upstreamOf({ place, done }: Drawn<typeof upstreamChoice>, settings: HistorySettings, frame: Frame) {
+  const due = instantOf(place, settings, frame, frame.createdAt);
+  return { due, doneAt: done === null ? null : Math.floor(due + done * frame.gap) };
+}
+
 type Context = {
   readonly inputs: readonly Input[];
   readonly current: HistorySettings;
@@ -472,7 +546,7 @@ type Context = {
   readonly isHeartbeat: boolean;
 };
 
-function inputOf(drawn: Action, at: Instant, { inputs, current, frame, isHeartbeat }: Context): Input | null {
+function inputOf(drawn: Step, at: Instant, { inputs, current, frame, isHeartbeat }: Context): Input | null {
   switch (drawn.type) {
     case 'ping': {
       const { kind, source, body } = drawn;
@@ -496,6 +570,7 @@ function inputOf(drawn: Action, at: Instant, { inputs, current, frame, isHeartbe
     }
     case 'pause':
     case 'resume':
+    case 'maintenance':
       return { type: drawn.type, at };
     case 'claim':
     case 'extend':

@@ -1,12 +1,21 @@
+import type { Threshold } from '../../src/core/definition.ts';
 import { keyCandidates, parseKey } from '../../src/core/key.ts';
 import { type Due, type Timetable, timetable } from '../../src/core/schedule.ts';
 import { floorToSecond, type Instant } from '../../src/core/time.ts';
 import type { Zone } from '../../src/core/zone.ts';
 import type { Zones } from '../../src/zones.ts';
-import { type Answer, answer, type History, type HistorySettings, type Input, type LedgerView } from './history.ts';
+import {
+  type Answer,
+  answer,
+  type History,
+  type HistorySettings,
+  type Input,
+  type LedgerView,
+  type MaintenanceWindow,
+} from './history.ts';
 
 /**
- * The slow, perfect evaluator: DESIGN.md sections 3 to 8 and the numbered readings of docs/ledger.md (R1 to R47), in
+ * The slow, perfect evaluator: DESIGN.md sections 3 to 8 and the numbered readings of docs/ledger.md (R1 to R62), in
  * code. It keeps every occurrence, run and ping in a plain array, stops at every instant at which anything could change,
  * and asks of every occurrence, oldest first, which rules hold *now*. Looking at more instants would change nothing.
  */
@@ -39,6 +48,11 @@ type Occurrence = {
   recorded: boolean;
   state: 'open' | Settled;
   reason: string | null;
+  note: string | null;
+  /** The kinds of incidents it has joined (R60). */
+  readonly countsFor: Set<IncidentKind>;
+  /** A window was known when its start was waited for. */
+  isExcused: boolean;
   /** Failed or confirmed, and not wanted under settings that an edit replaced. */
   isGivenUp: boolean;
   /** Unknown, and a person said *run* (R44). */
@@ -117,6 +131,7 @@ class SlowLedger {
   /** The instant of the last decision about a backlog; an edit of what counts counts it anew. */
   #decidedUntil = Number.NEGATIVE_INFINITY;
   #isRecounting = false;
+  #hasOtherThresholds = false;
   #settings: HistorySettings;
   #now: Instant;
   /** The one open occurrence of a heartbeat, and the second it is anchored to. */
@@ -144,8 +159,10 @@ class SlowLedger {
     else if (input.type === 'pause') this.#pause();
     else if (input.type === 'resume') this.#resume();
     else if (input.type === 'settle') this.#personSettles(input.scheduledFor, input.state);
+    else if (input.type === 'maintenance') this.#knowMaintenance();
     else this.#answers.push(this.#answer(input));
     this.#judgeAll();
+    if (this.#hasOtherThresholds) this.#tellReached();
   }
 
   advance(to: Instant): void {
@@ -160,6 +177,7 @@ class SlowLedger {
   #interestingInstants(): Instant[] {
     const { windows, settleSeconds, inputs } = this.#history;
     const list: (Instant | null)[] = inputs.map(({ at }) => at);
+    for (const { doneAt } of this.#history.after.flat()) list.push(doneAt);
     for (const { until } of windows) list.push(until, until + 60 * SECOND, until + settleSeconds * SECOND);
     for (const occurrence of this.#occurrences) {
       if (occurrence.state !== 'open') list.push(this.#graceEnd(occurrence));
@@ -195,14 +213,17 @@ class SlowLedger {
     const isCoalescing = this.#settings.missedRuns === 'coalesce';
     if (o.state === 'open' && !o.recorded && isCoalescing && o.coveredBy !== null) {
       this.#settle(o, 'coalesced');
+    } else if (this.#isSilentInWindow(o)) {
+      this.#skipInWindow(o);
     } else if (o.state === 'open' && this.#isTouched(o)) {
       if (this.#now >= this.#heardBy(Math.max(this.#deadline(o), this.#blindSettleEnd(o))))
         this.#settle(o, 'unknown', 'blind_window');
     } else if (o.state === 'open') {
       const startBy = this.#startBy(o);
-      if (startBy !== null && this.#isPast(startBy) && !this.#isBegun(o)) this.#joinTrouble('not_started', o);
+      const isBlocked = this.#isBlocked(o);
+      if (!isBlocked && startBy !== null && this.#isPast(startBy) && !this.#isBegun(o)) this.#missStart(o, startBy);
       if (this.#hasOverrun(o)) this.#joinTrouble('overrun', o);
-      if (this.#isPast(this.#deadline(o))) this.#joinTrouble(this.#isBegun(o) ? 'late' : 'missing', o);
+      if (!isBlocked && this.#isPast(this.#deadline(o))) this.#joinTrouble(this.#isBegun(o) ? 'late' : 'missing', o);
       const missedAt = this.#missedAt(o);
       if (missedAt !== null && this.#isPast(missedAt)) this.#settle(o, 'missed');
     }
@@ -211,6 +232,41 @@ class SlowLedger {
       const nextGraceEnded = at !== null && this.#isPast(at) && !this.#isTouched(o);
       if (nextGraceEnded || o.coveredBy !== null) this.#settle(o, 'coalesced');
     }
+  }
+
+  /** R61: past its deadline, or missed, and nobody ever began it. */
+  #isSilentInWindow(o: Occurrence): boolean {
+    const isSilent = o.state === 'missed' || (o.state === 'open' && this.#isPast(this.#deadline(o)));
+    return isSilent && !this.#isBegun(o) && this.#window(o) !== null;
+  }
+
+  #skipInWindow(o: Occurrence): void {
+    const note = this.#window(o)?.name ?? null;
+    this.#settle(o, 'skipped', 'maintenance');
+    o.note = note;
+  }
+
+  /** To say that it was maintenance is a decision: in a pause too it is one about what is shown as overdue. */
+  #knowMaintenance(): void {
+    if (!this.#paused()) return;
+    for (const o of this.#occurrences) {
+      const isSilent = ['overdue', 'missed'].includes(this.#stateOf(o)) && !this.#isBegun(o);
+      if (isSilent && this.#window(o)) this.#skipInWindow(o);
+    }
+  }
+
+  /** The maintenance window known at `at` that it is due in; of several the one said last. */
+  #window({ due }: Occurrence, at: Instant = this.#now): MaintenanceWindow | null {
+    const known = this.#history.maintenance.filter(
+      ({ knownFrom, knownUntil }) => knownFrom <= at && (knownUntil === null || at < knownUntil),
+    );
+    return known.findLast(({ from, until }) => from <= due && due < until) ?? null;
+  }
+
+  /** A window that is taken back gives nothing back. */
+  #missStart(o: Occurrence, startBy: Instant): void {
+    o.isExcused ||= this.#window(o) !== null;
+    if (!o.isExcused && this.#window(o, this.#heardBy(startBy)) === null) this.#joinTrouble('not_started', o);
   }
 
   /** R23: `covered_by` is the first later completion; once covered stays covered. */
@@ -276,7 +332,15 @@ class SlowLedger {
   #add({ at, standsFor }: Due, version: Version): Occurrence {
     const known = this.#occurrences.find(({ due }) => due === at);
     if (known) return known;
-    const blank = { recorded: false, state: 'open', reason: null, settledAt: null, completedBy: null } as const;
+    const blank = {
+      recorded: false,
+      state: 'open',
+      reason: null,
+      note: null,
+      isExcused: false,
+      settledAt: null,
+      completedBy: null,
+    } as const;
     const rest = {
       completedAt: null,
       done: null,
@@ -286,7 +350,7 @@ class SlowLedger {
       isGivenUp: false,
       confirmed: false,
     } as const;
-    const occurrence: Occurrence = { due: at, standsFor, version, ...blank, ...rest };
+    const occurrence: Occurrence = { due: at, standsFor, version, countsFor: new Set(), ...blank, ...rest };
     this.#occurrences.push(occurrence);
     this.#occurrences.sort((a, b) => a.due - b.due);
     return occurrence;
@@ -339,30 +403,75 @@ class SlowLedger {
     return due - (previous ? Math.min((due - previous.at) / 10, 300 * SECOND) : 300 * SECOND);
   }
 
-  #startBy({ due }: Occurrence): Instant | null {
-    return this.#settings.startWithin === null ? null : due + this.#settings.startWithin * SECOND;
+  #startBy(o: Occurrence): Instant | null {
+    return this.#settings.startWithin === null ? null : this.#countsFrom(o) + this.#settings.startWithin * SECOND;
   }
 
-  /** From then on it has a row, whatever else. */
-  #firstCheck(o: Occurrence): Instant {
-    return Math.min(this.#startBy(o) ?? this.#graceEnd(o), this.#graceEnd(o));
+  /** R62: when what goes first was done, or it began all the same; Infinity: neither yet. */
+  #releasedAt(o: Occurrence): Instant {
+    const runs = this.#runsOf(o);
+    const begun = runs.flatMap(({ start, lateStart, ends }) => start ?? lateStart ?? ends.map(({ at }) => at));
+    return Math.max(o.due, Math.min(this.#upstreamDone(o), ...begun));
   }
 
-  #graceEnd({ due }: Occurrence): Instant {
+  /** From then on its start and its grace count; where its window ended before that, nothing counts anew. */
+  #countsFrom(o: Occurrence): Instant {
+    const released = this.#releasedAt(o);
+    const end = this.#windowEnd(o) ?? Number.POSITIVE_INFINITY;
+    return released < end || (released === Number.POSITIVE_INFINITY && this.#now < end) ? released : o.due;
+  }
+
+  /** It waits for what goes first, or did so when its window ended. */
+  #isBlocked(o: Occurrence): boolean {
+    const released = this.#releasedAt(o);
+    if (released === Number.POSITIVE_INFINITY) return true;
+    return !this.#isBegun(o) && released > o.due && released >= (this.#windowEnd(o) ?? Number.POSITIVE_INFINITY);
+  }
+
+  /** When the last of the occurrences that go first was done, as is known now; Infinity: one is not. */
+  #upstreamDone({ due: at }: Occurrence): Instant {
+    if (this.#period() !== null) return Number.NEGATIVE_INFINITY;
+    const latest = this.#history.after.flatMap((upstream) => {
+      const before = upstream.filter(({ due }) => due <= at);
+      return before.length === 0 ? [] : [before.reduce((last, one) => (one.due >= last.due ? one : last))];
+    });
+    const done = latest.map(({ doneAt }) =>
+      doneAt !== null && doneAt <= this.#now ? doneAt : Number.POSITIVE_INFINITY,
+    );
+    return Math.max(Number.NEGATIVE_INFINITY, ...done);
+  }
+
+  /** Blocked, and it has a row. */
+  #isHeldBack(o: Occurrence): boolean {
+    const hasRow = o.recorded || this.#isPast(this.#firstCheck(o));
+    return o.state === 'open' && hasRow && this.#isBlocked(o);
+  }
+
+  /** From then on it has a row, whatever else: blocked too. */
+  #firstCheck({ due }: Occurrence): Instant {
+    const { startWithin } = this.#settings;
+    return due + Math.min(this.#grace(), (startWithin ?? Number.POSITIVE_INFINITY) * SECOND);
+  }
+
+  #grace(): number {
     const { grace, usefulFor } = this.#settings;
-    return due + (grace ?? Math.min(300, usefulFor ?? 300)) * SECOND;
+    return (grace ?? Math.min(300, usefulFor ?? 300)) * SECOND;
+  }
+
+  #graceEnd(o: Occurrence): Instant {
+    return this.#countsFrom(o) + this.#grace();
   }
 
   #windowEnd(o: Occurrence): Instant | null {
     const { usefulFor, missedRuns } = this.#settings;
     if (missedRuns === null) return null;
     if (usefulFor !== null) return o.due + usefulFor * SECOND;
-    return missedRuns === 'skip' ? Math.max(this.#nextInstant(o.due) ?? 0, this.#graceEnd(o)) : null;
+    return missedRuns === 'skip' ? Math.max(this.#nextInstant(o.due) ?? 0, o.due + this.#grace()) : null;
   }
 
   #coalesceAt(o: Occurrence): Instant | null {
     const next = this.#nextInstant(o.due);
-    return next === null ? null : this.#graceEnd({ ...o, due: next });
+    return next === null ? null : next + this.#grace();
   }
 
   /** The period of a heartbeat, else null. */
@@ -425,7 +534,9 @@ class SlowLedger {
 
   #missedAt(o: Occurrence): Instant | null {
     const end = this.#windowEnd(o);
-    return end === null ? null : Math.max(end, ...this.#openLimits(o));
+    if (end === null) return null;
+    // The window of a blocked one ends as ever; of one that waited, not before its grace.
+    return this.#isBlocked(o) ? end : Math.max(end, this.#graceEnd(o), ...this.#openLimits(o));
   }
 
   #isRunning(o: Occurrence): boolean {
@@ -449,6 +560,7 @@ class SlowLedger {
     if (state !== 'failed' || o.state !== 'failed') o.settledAt = at;
     o.state = state;
     o.reason = reason;
+    o.note = null;
     o.recorded = true;
     o.done = COMPLETED.includes(state) ? { at, heard: this.#now } : null;
     if (o === this.#beat) this.#anchorBeat(at);
@@ -532,7 +644,8 @@ class SlowLedger {
     const told = this.#incidents.some(
       (one) => one.kind !== 'not_started' && TROUBLES.includes(one.kind) && isMember(one, o),
     );
-    return !told && this.#touching(o).length > 0;
+    // Of one that is blocked nothing was to be heard.
+    return !told && !this.#isBlocked(o) && this.#touching(o).length > 0;
   }
 
   #blindSettleEnd(o: Occurrence): Instant {
@@ -632,10 +745,12 @@ class SlowLedger {
 
   #match(ping: PingInput, at: Instant): Matched | null {
     if (ping.occ !== null) {
-      const occurrence = this.#keyed(ping.occ, ping.at);
-      return (
-        occurrence && { by: 'key', occurrence, run: this.#knownRun(ping, at, (run) => run.occurrence === occurrence) }
-      );
+      const occurrence = this.#keyed(ping.occ);
+      if (!occurrence) return null;
+      const run = this.#knownRun(ping, at, (run) => run.occurrence === occurrence);
+      // Whoever has it already is not sent away when an edit lets it open later.
+      const isOpen = this.#opensAt(occurrence) <= ping.at || (run !== null && ping.rid !== null);
+      return isOpen ? { by: 'key', occurrence, run } : null;
     }
     const run = this.#knownRun(ping, at, () => true);
     if (run) return { by: ping.rid === null ? 'running' : 'rid', occurrence: run.occurrence, run };
@@ -676,7 +791,7 @@ class SlowLedger {
     return toCurrent < toUpcoming ? { by: 'again', occurrence: current } : { by: 'off_schedule', occurrence: null };
   }
 
-  #keyed(text: string, arrival: Instant): Occurrence | null {
+  #keyed(text: string): Occurrence | null {
     const spelling = parseKey(text);
     if (!spelling.ok) return null;
     const named = keyCandidates(spelling.value, this.#zone);
@@ -689,7 +804,7 @@ class SlowLedger {
       const second = first && this.#upcoming(first.due);
       found = first && first.due <= named.until && !(second && second.due <= named.until) ? first : null;
     }
-    return found && this.#opensAt(found) <= arrival ? found : null;
+    return found;
   }
 
   // ---- Heartbeat (R31 to R33) ---------------------------------------------------------------------------------------
@@ -755,6 +870,7 @@ class SlowLedger {
     const decisive = (one: HistorySettings) =>
       [one.missedRuns, one.maxCatchUp, one.early, one.startWithin, one.grace, one.usefulFor, one.maxRuntime].join();
     this.#isRecounting = decisive(settings) !== decisive(before);
+    this.#hasOtherThresholds = JSON.stringify(settings.alertAfter) !== JSON.stringify(before.alertAfter);
   }
 
   #pause(): void {
@@ -817,7 +933,7 @@ class SlowLedger {
 
   // ---- What is owed, and claims (R41 to R47) ------------------------------------------------------------------------
 
-  #answer(input: Exclude<Input, { type: 'ping' | 'edit' | 'pause' | 'resume' | 'settle' }>): Answer {
+  #answer(input: Exclude<Input, { type: 'ping' | 'edit' | 'pause' | 'resume' | 'settle' | 'maintenance' }>): Answer {
     if (input.type === 'decide') return this.#decide(input.decision);
     if (input.type === 'claim') return this.#claim(input.rid);
     const claim = this.#claims.find(({ rid }) => rid === input.rid);
@@ -827,9 +943,13 @@ class SlowLedger {
     return answer('release', 'released');
   }
 
-  #isLive({ over, leaseUntil, run, occurrence }: Claim): boolean {
-    const isRunOver = run.ends.length > 0 || FINISHED.includes(occurrence.state);
-    return over === null && this.#now < leaseUntil && !isRunOver;
+  #isLive(claim: Claim): boolean {
+    return this.#holds(claim) && !isDone(claim.occurrence);
+  }
+
+  /** Its runner is at work, whatever has become of the occurrence. */
+  #holds({ over, leaseUntil, run }: Claim): boolean {
+    return over === null && this.#now < leaseUntil && run.ends.length === 0;
   }
 
   #isClaimed(o: Occurrence): boolean {
@@ -839,7 +959,7 @@ class SlowLedger {
   /** What works on it, or (null) on anything of the job, now. */
   #atWork(o: Occurrence | null): (Claim | Run)[] {
     const isOfIt = ({ occurrence }: Claim | Run) => o === null || occurrence === o;
-    const claims = this.#claims.filter((claim) => isOfIt(claim) && this.#isLive(claim));
+    const claims = this.#claims.filter((claim) => isOfIt(claim) && this.#holds(claim));
     const runs = this.#runs.filter((run) => isOfIt(run) && !run.claimed && this.#isInProgress(run, this.#now));
     return [...claims, ...runs];
   }
@@ -889,7 +1009,7 @@ class SlowLedger {
   #handOut(occurrence: Occurrence, rid: string): Answer {
     const now = this.#now;
     if (this.#settings.overlap === 'replace') {
-      for (const other of this.#claims.filter((claim) => this.#isLive(claim))) {
+      for (const other of this.#claims.filter((claim) => this.#holds(claim))) {
         other.over = 'replaced';
         if (other.occurrence.state === 'open') this.#settle(other.occurrence, 'coalesced');
       }
@@ -907,8 +1027,8 @@ class SlowLedger {
   /** Its run id stays known for as long as it is extended. */
   #extend(claim: Claim): Answer {
     if (!this.#isLive(claim)) {
-      const isCompleted = FINISHED.includes(claim.occurrence.state);
-      return answer('extend', claim.over === 'replaced' ? 'replaced' : isCompleted ? 'completed' : 'lease_lost');
+      const isOver = isDone(claim.occurrence);
+      return answer('extend', claim.over === 'replaced' ? 'replaced' : isOver ? 'completed' : 'lease_lost');
     }
     claim.leaseUntil = this.#now + LEASE;
     claim.run.lastArrival = this.#now;
@@ -951,7 +1071,7 @@ class SlowLedger {
     const isCounted = (o: Occurrence) => o.due > this.#decidedUntil && this.#isWanted(o);
     const counted = this.#settings.missedRuns === 'catch_up' ? this.#occurrences.filter(isCounted) : [];
     const isTooMany = counted.length > (this.#settings.maxCatchUp ?? 100);
-    if (isTooMany && !this.#openBacklog()) this.#open('backlog', null, null);
+    if (isTooMany && !this.#openBacklog()) this.#tell(this.#open('backlog'), null, null);
     const open = this.#openBacklog();
     if (!open) return;
     if (counted.length === 0 || (isRecounting && !isTooMany)) this.#resolve(open, false);
@@ -977,17 +1097,51 @@ class SlowLedger {
     if (open && isMember(open, o)) return;
     this.#changes++;
     const before = ONE_AT_A_TIME.includes(kind) ? this.#leaveOthers(kind, o) : null;
-    if (!open) {
-      this.#open(kind, o, before);
-      return;
-    }
-    const member = open.members.find(({ occurrence }) => occurrence === o);
+    const incident = open ?? this.#open(kind);
+    const member = incident.members.find(({ occurrence }) => occurrence === o);
     if (member) member.left = false;
-    else open.members.push({ occurrence: o, left: false });
-    const [from, to] = [Math.min(open.lastTold ?? o.due, o.due), Math.max(open.lastTold ?? o.due, o.due)];
-    if (this.#occurrences.some((other) => from < other.due && other.due < to && this.#endedWell(other, kind))) {
-      open.events.push({ type: 'reminded', at: this.#now, first: o.due, before });
-      open.lastTold = Math.max(open.lastTold ?? o.due, o.due);
+    else incident.members.push({ occurrence: o, left: false });
+    o.countsFor.add(kind);
+    if (incident.events.length > 0) this.#remind(incident, o, before);
+    else if (this.#isReached(kind)) this.#tell(incident, o, before);
+  }
+
+  #tell(incident: Incident, o: Occurrence | null, before: IncidentKind | null): void {
+    const first = o?.due ?? null;
+    incident.events.push({ type: 'opened', at: this.#now, first, before });
+    incident.lastTold = first;
+  }
+
+  #remind(incident: Incident, { due }: Occurrence, before: IncidentKind | null): void {
+    const [from, to] = [Math.min(incident.lastTold ?? due, due), Math.max(incident.lastTold ?? due, due)];
+    const isBetween = (other: Occurrence) => from < other.due && other.due < to;
+    if (!this.#occurrences.some((other) => isBetween(other) && this.#endedWell(other, incident.kind))) return;
+    incident.events.push({ type: 'reminded', at: this.#now, first: due, before });
+    incident.lastTold = to;
+  }
+
+  /** R60: enough of the newest that say something about this kind were in trouble of it. */
+  #isReached(kind: IncidentKind): boolean {
+    const threshold = this.#threshold(kind);
+    if (threshold.count === 1) return true;
+    const isHeard = ({ state }: Occurrence) => state !== 'skipped' && state !== 'unknown';
+    const telling = this.#occurrences.filter((o) => isHeard(o) && (o.countsFor.has(kind) || this.#endedWell(o, kind)));
+    return telling.slice(-threshold.of).filter((o) => o.countsFor.has(kind)).length >= threshold.count;
+  }
+
+  #threshold(kind: IncidentKind): Threshold {
+    const once = { count: 1, of: 1 };
+    return kind === 'backlog' || kind === 'unscheduled' ? once : (this.#settings.alertAfter[kind] ?? once);
+  }
+
+  /** R60: an edit that lowers a threshold tells at once. */
+  #tellReached(): void {
+    this.#hasOtherThresholds = false;
+    for (const incident of this.#incidents) {
+      if (incident.resolvedAt !== null || incident.events.length > 0 || !this.#isReached(incident.kind)) continue;
+      const there = incident.members.filter(({ left }) => !left).map(({ occurrence }) => occurrence);
+      const newest = there.reduce<Occurrence | null>((last, o) => (last && last.due > o.due ? last : o), null);
+      this.#tell(incident, newest, null);
     }
   }
 
@@ -1001,27 +1155,26 @@ class SlowLedger {
     return from.kind;
   }
 
-  #open(kind: IncidentKind, o: Occurrence | null, before: IncidentKind | null): void {
-    const first = o?.due ?? null;
-    const members = o ? [{ occurrence: o, left: false }] : [];
-    const events = [{ type: 'opened' as const, at: this.#now, first, before }];
-    const fresh = { openedAt: this.#now, resolvedAt: null, silent: false, lastRunAt: 0 };
-    this.#incidents.push({ kind, members, events, lastTold: first, ...fresh });
+  #open(kind: IncidentKind): Incident {
+    const fresh = { openedAt: this.#now, resolvedAt: null, silent: false, lastTold: null, lastRunAt: 0 };
+    const incident: Incident = { kind, members: [], events: [], ...fresh };
+    this.#incidents.push(incident);
+    return incident;
   }
 
   #offSchedule(at: Instant): void {
     if (this.#paused() || this.#settings.unscheduled !== 'alert') return;
-    const find = () => this.#incidents.find(({ kind, resolvedAt }) => kind === 'unscheduled' && resolvedAt === null);
-    if (!find()) this.#open('unscheduled', null, null);
-    const incident = find();
-    if (incident) incident.lastRunAt = Math.max(incident.lastRunAt, at);
+    const open = this.#incidents.find(({ kind, resolvedAt }) => kind === 'unscheduled' && resolvedAt === null);
+    const incident = open ?? this.#open('unscheduled');
+    if (!open) this.#tell(incident, null, null);
+    incident.lastRunAt = Math.max(incident.lastRunAt, at);
   }
 
   #resolve(incident: Incident, silent: boolean): void {
     this.#changes++;
     incident.resolvedAt = this.#now;
-    incident.silent = silent;
-    if (!silent) incident.events.push({ type: 'resolved', at: this.#now, first: null, before: null });
+    incident.silent = silent || incident.events.length === 0;
+    if (!incident.silent) incident.events.push({ type: 'resolved', at: this.#now, first: null, before: null });
   }
 
   #endIncidents(): void {
@@ -1064,6 +1217,7 @@ class SlowLedger {
         scheduledFor: o.due,
         state: this.#stateOf(o),
         reason: o.reason,
+        note: o.note,
         standsFor: o.standsFor,
         completions: this.#successes(o),
         completedAt: o.completedAt,
@@ -1107,6 +1261,7 @@ class SlowLedger {
     const down = ['missing', 'not_started', 'overrun', 'failed', 'expired', 'backlog'];
     if (open.some((kind) => down.includes(kind))) return 'down';
     if (open.includes('late')) return 'late';
+    if (this.#occurrences.some((o) => this.#isHeldBack(o))) return 'blocked';
     if (!newest) return 'new';
     return newest.state === 'unknown' ? 'unknown' : 'up';
   }
@@ -1114,6 +1269,11 @@ class SlowLedger {
 
 function lastEnd(run: Run): End | null {
   return run.ends.reduce<End | null>((last, end) => (last && last.at > end.at ? last : end), null);
+}
+
+/** Nothing is left to do: completed, by a later one too, or skipped. */
+function isDone({ state, coveredBy }: Occurrence): boolean {
+  return COMPLETED.includes(state) || state === 'skipped' || (state === 'coalesced' && coveredBy !== null);
 }
 
 function given({ occurrence, leaseUntil }: Claim): Answer {

@@ -1,3 +1,4 @@
+import { alertStories } from './stories-alerts.ts';
 import { owedStories } from './stories-owed.ts';
 import {
   at,
@@ -1100,4 +1101,5 @@ export const stories: readonly Story[] = [
   ...incidents,
   ...edges,
   ...owedStories,
+  ...alertStories,
 ];

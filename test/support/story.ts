@@ -1,4 +1,12 @@
-import { type Answer, answer, type History, type HistorySettings, type Input, type LedgerView } from './history.ts';
+import {
+  type Answer,
+  answer,
+  type History,
+  type HistorySettings,
+  type Input,
+  type LedgerView,
+  type MaintenanceWindow,
+} from './history.ts';
 
 /** A small story in literal times: what happens to one job, and the parts of the ledger that must come of it. */
 export type Story = { readonly name: string; readonly history: History; readonly expect: PartialView };
@@ -56,10 +64,37 @@ export function told(
   { created, until, settings = job(), zone = 'UTC' }: Told,
   inputs: readonly Input[],
   windows: readonly Window[] = [],
+  maintenance: readonly MaintenanceWindow[] = [],
 ): History {
   const known = windows.map(({ kind, after, until }) => ({ kind, after: at(after), until: at(until) }));
-  return { zone, createdAt: at(created), settings, inputs, windows: known, settleSeconds: 600, until: at(until) };
+  const facts = { zone, createdAt: at(created), settings, inputs, windows: known, maintenance, after: [] };
+  return { ...facts, settleSeconds: 600, until: at(until) };
 }
+
+/** A maintenance window [from, until), known since ever; `known` and `back`: from then on, and until it was taken back. */
+export function maintained(
+  name: string,
+  from: string,
+  until: string,
+  { known, back }: { readonly known?: string; readonly back?: string } = {},
+): MaintenanceWindow {
+  const knownFrom = known === undefined ? Number.NEGATIVE_INFINITY : at(known);
+  return { name, from: at(from), until: at(until), knownFrom, knownUntil: back === undefined ? null : at(back) };
+}
+
+/** The same story of a job that goes after others: of each, `due` or `due, done` of its occurrences. */
+export function goesAfter(history: History, ...upstream: readonly (readonly string[])[]): History {
+  const after = upstream.map((occurrences) =>
+    occurrences.map((one) => {
+      const [due = '', done] = one.split(', ');
+      return { due: at(due), doneAt: done === undefined ? null : at(done) };
+    }),
+  );
+  return { ...history, after };
+}
+
+/** Maintenance windows have become known. */
+export const knowMaintenance = (when: string): Input => ({ type: 'maintenance', at: at(when) });
 
 type PingDetails = Partial<Pick<PingInput, 'rid' | 'source' | 'body' | 'occ' | 'exitCode'>> & {
   readonly ownAt?: string;

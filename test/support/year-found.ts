@@ -1,5 +1,5 @@
 import type { Instant } from '../../src/core/time.ts';
-import type { History, HistorySettings, Input } from './history.ts';
+import type { History, HistorySettings, Input, MaintenanceWindow } from './history.ts';
 
 /** Histories in which the database once ended in another ledger than the slow one, made as small as they get. */
 export type Found = { readonly name: string; readonly history: History; readonly ticks: readonly Instant[] };
@@ -45,8 +45,20 @@ function found(
   ...ticks: readonly string[]
 ): Found {
   const all = { ...hourly, ...settings };
-  const history = { zone: 'UTC', createdAt: at('08:30'), settings: all, inputs, windows: [], settleSeconds: 600 };
-  return { name, history: { ...history, until: at(until) }, ticks: ticks.map(at) };
+  const history = { zone: 'UTC', createdAt: at('08:30'), settings: all, inputs, windows: [], maintenance: [] };
+  return { name, history: { ...history, after: [], settleSeconds: 600, until: at(until) }, ticks: ticks.map(at) };
+}
+
+/** Nobody runs anything, and a window becomes known after the fact. */
+function inWindow(
+  name: string,
+  settings: Partial<HistorySettings>,
+  window: MaintenanceWindow,
+  until: string,
+  ...ticks: readonly string[]
+): Found {
+  const one = found(name, settings, [{ type: 'maintenance', at: window.knownFrom }], until, ...ticks);
+  return { ...one, history: { ...one.history, maintenance: [window] } };
 }
 
 export const foundHistories: readonly Found[] = [
@@ -162,5 +174,19 @@ export const foundHistories: readonly Found[] = [
     ],
     '15:20',
     '15:05',
+  ),
+  found(
+    'what an edit told, and how it ended',
+    { alertAfter: { missing: { count: 3, of: 3 } } },
+    [{ type: 'edit', at: at('09:30'), settings: hourly }, ping('09:40', { occ: '2026-03-02T09:00' })],
+    '09:50',
+    '09:20',
+  ),
+  inWindow(
+    'a window known after the fact that takes all the newest misses, when the one before it was missed too',
+    { missedRuns: 'skip', usefulFor: 1800 },
+    { name: 'deploy', from: at('09:30'), until: at('13:30'), knownFrom: at('13:50'), knownUntil: null },
+    '13:55',
+    '13:45',
   ),
 ];

@@ -48,6 +48,8 @@ export function yearOf(job: YearJob, zones: Zones, windows: History['windows']):
     settings: job.settings,
     inputs: kept,
     windows,
+    maintenance: [],
+    after: [],
     settleSeconds: 600,
     until: YEAR_END,
   };

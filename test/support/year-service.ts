@@ -6,6 +6,7 @@ import { createChanges } from '../../src/engine/changes.ts';
 import { type ClaimAnswer, createClaims } from '../../src/engine/claims.ts';
 import { createEvaluator } from '../../src/engine/evaluator.ts';
 import { createIngest, type IncomingPing } from '../../src/engine/ingest.ts';
+import { createMaintenance } from '../../src/engine/maintenance.ts';
 import { createVersionCache } from '../../src/engine/working-set.ts';
 import { createLog } from '../../src/log.ts';
 import { beat } from '../../src/store/beats.ts';
@@ -15,7 +16,14 @@ import { projects } from '../../src/store/schema.ts';
 import { createVitals } from '../../src/vitals.ts';
 import type { Zones } from '../../src/zones.ts';
 import { createTestDatabase, manualClock } from './database.ts';
-import { type Answer, answer, type History, type HistorySettings, type Input } from './history.ts';
+import {
+  type Answer,
+  answer,
+  type History,
+  type HistorySettings,
+  type Input,
+  type MaintenanceWindow,
+} from './history.ts';
 
 /** A job of the service and what happens to it; `channels` as in its definition. */
 export type PlayedJob = {
@@ -49,7 +57,9 @@ export async function startService(zones: Zones, { settleMs, start }: { settleMs
     const vitals = createVitals(standingClock.monotonic);
     const deps = { database, clock: standingClock, versions: createVersionCache(zones), zones, settleMs, vitals, log };
     const work = { changes: createChanges(deps), claims: createClaims(deps) };
-    return { ingest: createIngest(deps), evaluator: createEvaluator(deps), ...work, deps };
+    const fetchText = () => Promise.reject(new Error('no calendar here has an address'));
+    const maintenance = createMaintenance({ ...deps, catchUp: createCatchUp(deps), fetchText });
+    return { ingest: createIngest(deps), evaluator: createEvaluator(deps), ...work, maintenance, deps };
   });
   const [first, second] = replicas;
   if (!first || !second) throw new Error('two replicas');
@@ -103,6 +113,16 @@ export async function startService(zones: Zones, { settleMs, start }: { settleMs
     return answer('extend', 'extended', { scheduledFor, leaseUntil });
   };
 
+  let puts = 0;
+  /** Says that a window is about a job; `jobs` empty: about none any more. */
+  const putWindow = async (slug: string, window: MaintenanceWindow, jobs: readonly string[]): Promise<void> => {
+    const { name, from, until } = window;
+    const definition = { name, reason: '', jobs, tags: null, when: { kind: 'once' as const, from, until } };
+    const who = { projectId, slug: windowSlug(slug, name), actor: 'test' };
+    const { jobsLeft } = await replicaFor(puts++).maintenance.put(who, () => definition);
+    if (jobsLeft > 0) throw new Error(`${slug}: a window is not applied yet`);
+  };
+
   return {
     clock,
     failures,
@@ -116,10 +136,18 @@ export async function startService(zones: Zones, { settleMs, start }: { settleMs
     catchUp: createCatchUp(first.deps),
 
     async create({ slug, history, channels }: PlayedJob): Promise<void> {
+      const { maintenance, createdAt } = history;
+      for (const window of maintenance) if (window.knownFrom <= createdAt) await putWindow(slug, window, [slug]);
       const definition = definitionOf(slug, history.zone, history.settings, channels);
       await first.changes.putJob(projectId, slug, definition, 'test');
       const [row] = await run((tx) => tx.sql<{ uuid: string }[]>`select uuid from jobs where slug = ${slug}`);
       uuids.set(slug, row?.uuid ?? '');
+    },
+
+    /** Takes back what is known no longer. */
+    async takeBack({ slug, history }: PlayedJob): Promise<void> {
+      const now = clock.now();
+      for (const window of history.maintenance) if (window.knownUntil === now) await putWindow(slug, window, []);
     },
 
     /** Everything that reached the service up to now has been flushed. */
@@ -160,6 +188,9 @@ export async function startService(zones: Zones, { settleMs, start }: { settleMs
           await changes.settle(projectId, slug, scheduledFor, { state, note: 'said so' }, 'test');
         } else if (input.type === 'pause' || input.type === 'resume') {
           await changes[input.type === 'pause' ? 'pauseJob' : 'resumeJob'](projectId, slug, 'test');
+        } else if (input.type === 'maintenance') {
+          const known = history.maintenance.filter(({ knownFrom }) => knownFrom === input.at);
+          for (const window of known) await putWindow(slug, window, [slug]);
         } else claimAnswers.set(slug, [...said(slug), await ask(replica, slug, input)]);
       }
       await Promise.all(flying);
@@ -173,6 +204,8 @@ export async function startService(zones: Zones, { settleMs, start }: { settleMs
         await tx.sql`delete from beats`;
         await tx.sql`delete from blind_windows`;
         await tx.sql`delete from notices`;
+        await tx.sql`delete from maintenance_windows`;
+        await tx.sql`delete from facts where name like 'maintenance%'`;
       });
     },
 
@@ -182,6 +215,8 @@ export async function startService(zones: Zones, { settleMs, start }: { settleMs
     },
   };
 }
+
+const windowSlug = (job: string, name: string): string => `${job}-${name.replaceAll(' ', '-')}`;
 
 function definitionOf(
   slug: string,
@@ -255,6 +290,7 @@ export async function play(
     const inside = windows.some(({ after, until: end }) => after < now && now < end);
     if (windows.some(({ until: end }) => end === now)) await service.wake();
     if (!inside) await service.beat();
+    for (const job of jobs) await service.takeBack(job);
     const { created, inputs } = agenda.get(now) ?? { created: [], inputs: new Map<PlayedJob, Input[]>() };
     for (const job of created) await service.create(job);
     const applied = [...inputs].map(([job, list]) => service.apply(job, list));
@@ -283,6 +319,7 @@ function agendaOf(
     return fresh;
   };
   for (const instant of [...windows.flatMap(({ after, until: end }) => [after, end]), ...ticks, until]) at(instant);
+  for (const { history } of jobs) for (const { knownUntil } of history.maintenance) if (knownUntil) at(knownUntil);
   for (const job of jobs) {
     at(job.history.createdAt).created.push(job);
     for (const input of job.history.inputs) {

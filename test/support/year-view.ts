@@ -51,7 +51,8 @@ async function readOwedView(tx: Tx, job: StoredJob, zones: ZoneSource): Promise<
 
 async function readOccurrences(tx: Tx, job: StoredJob, zones: ZoneSource): Promise<OccurrenceView[]> {
   const rows = await tx.sql<OccurrenceView[]>`
-    select scheduled_for as "scheduledFor", state, reason, stands_for as "standsFor", completions,
+    select scheduled_for as "scheduledFor", state, reason,
+      case when reason = 'maintenance' then split_part(note, ' (', 1) end as note, stands_for as "standsFor", completions,
       completed_at as "completedAt", case when state in ('coalesced', 'failed') then covered_by end as "coveredBy", wanted,
       confirmed
     from occurrences where job_id = ${job.id} order by scheduled_for`;
@@ -60,7 +61,7 @@ async function readOccurrences(tx: Tx, job: StoredJob, zones: ZoneSource): Promi
   const listed = await listOccurrences(tx, await readableJob(tx, job, zones), window, { limit: 20_000, zones });
   const fromClock = listed.filter(({ scheduledFor }) => !recorded.has(scheduledFor));
   const views = fromClock.map(({ scheduledFor, state, reason, standsFor, completions, completedAt, owed }) => {
-    const fromClock = { coveredBy: null, wanted: owed, confirmed: false };
+    const fromClock = { note: null, coveredBy: null, wanted: owed, confirmed: false };
     return { scheduledFor, state, reason, standsFor, completions, completedAt, ...fromClock };
   });
   return [...rows, ...views].sort((a, b) => a.scheduledFor - b.scheduledFor);
@@ -93,7 +94,7 @@ async function readIncidents(tx: Tx, jobId: number): Promise<IncidentView[]> {
 }
 
 /**
- * What of a ledger a database with an outbox can answer for. When a reminder was due is not kept; an occurrence that left
+ * What of a ledger a database with an outbox can answer for. When a reminder, or an opening told late, was due is not kept; an occurrence that left
  * its incident in the same transaction is not in the message any more; a job without channels has no messages.
  */
 export function comparable(view: LedgerView, { hasChannels }: { readonly hasChannels: boolean }): LedgerView {
@@ -102,7 +103,7 @@ export function comparable(view: LedgerView, { hasChannels }: { readonly hasChan
     const isAllThere = left.size === 0;
     const events = incident.events.map(({ type, at, first, before }) => ({
       type,
-      at: type === 'reminded' ? 0 : at,
+      at: { opened: incident.openedAt, reminded: 0, resolved: at }[type],
       first: isAllThere ? first : null,
       before,
     }));

@@ -26,7 +26,7 @@ export function at(text: string): number {
   return Date.parse(text.includes('T') ? text : `2026-03-${day}T${time.length === 5 ? `${time}:00` : time}Z`);
 }
 
-export const HOURLY = [{ cron: '0 * * * *' }];
+const HOURLY = [{ cron: '0 * * * *' }];
 export const EVERY_MINUTE = [{ cron: '* * * * *' }];
 
 export function job(settings: Partial<HistorySettings> = {}): HistorySettings {

@@ -39,7 +39,8 @@ export function applySettings(ledger: Ledger, settings: Settings, at: Instant): 
   }
   if (isOtherwise(before, settings)) endAllowedBacklog(ledger, at);
   settleIncidents(ledger, at);
-  tellReached(ledger, at);
+  // A new name calls nobody.
+  if (JSON.stringify(before.alertAfter) !== JSON.stringify(settings.alertAfter)) tellReached(ledger, at);
 }
 
 /** A new name, or new tz data, is no word on what is owed. */

@@ -24,6 +24,7 @@ import {
   resume,
   row,
   type Story,
+  start,
   success,
   told,
 } from '../support/story.ts';
@@ -186,6 +187,23 @@ const claims: readonly Story[] = [
       [claim('10:00:30', 'r1'), success('10:00:40'), claim('10:01:05', 'r2')],
     ),
     expect: { occurrences: [row('10:00', 'on_time'), row('10:01', 'expected')] },
+  },
+  {
+    name: 'replace: a claim that was given back is no older one',
+    history: told(
+      {
+        created: '09:59:30',
+        until: '10:01:30',
+        settings: job({ schedules: EVERY_MINUTE, missedRuns: 'coalesce', grace: 120, overlap: 'replace' }),
+      },
+      [claim('10:00:30', 'r1'), release('10:00:40', 'r1'), claim('10:01:05', 'r2')],
+    ),
+    expect: { occurrences: [row('10:00', 'expected'), row('10:01', 'expected')] },
+  },
+  {
+    name: 'what is done is done, though another run of it is under way',
+    history: told({ created: '09:30', until: '10:04' }, [success('10:01'), start('10:02'), claim('10:03', 'r1')]),
+    expect: { answers: [refused('completed')] },
   },
   {
     name: 'a log line sent again after its run was given a claim is a retry still',

@@ -42,14 +42,156 @@ export const projects = pgTable('projects', {
   createdAt: instant('created_at').notNull(),
 });
 
-/** API and ping keys, hashed (SHA-256, hex). A rotated ping key works until `expires_at`. */
+/**
+ * API and ping keys, hashed (SHA-256, hex). A rotated ping key works until `expires_at`, a revoked key no longer.
+ * `scopes` of an API key: read, write (and read), ping (its key may stand in a ping URL).
+ */
 export const keys = pgTable('keys', {
   id: id(),
   projectId: projectId(),
   kind: text('kind', { enum: ['api', 'ping'] }).notNull(),
   hash: text('hash').notNull().unique(),
+  name: text('name').notNull().default(''),
+  /** Its first characters, to tell keys apart by. */
+  hint: text('hint').notNull().default(''),
+  scopes: text('scopes').array().notNull().default(['read', 'write']),
+  createdBy: text('created_by').notNull().default(''),
   createdAt: instant('created_at').notNull(),
+  lastUsedAt: instant('last_used_at'),
   expiresAt: instant('expires_at'),
+});
+
+/** A date as better-auth reads and writes it; the driver hands over ISO text or epoch milliseconds. */
+const date = customType<{ data: Date; driverData: string | number | Date }>({
+  dataType: () => 'timestamp with time zone',
+  toDriver: (at) => at.toISOString(),
+  fromDriver: (value) => new Date(value),
+});
+const dates = () => ({ createdAt: date('created_at').notNull(), updatedAt: date('updated_at').notNull() });
+const userId = () =>
+  text('user_id')
+    .notNull()
+    .references(() => users.id, { onDelete: 'cascade' });
+
+/** People. This table and the five after it are better-auth's, under its names; rows are written by it alone. */
+export const users = pgTable('users', {
+  id: text('id').primaryKey(),
+  name: text('name').notNull(),
+  email: text('email').notNull().unique(),
+  emailVerified: boolean('email_verified').notNull().default(false),
+  image: text('image'),
+  twoFactorEnabled: boolean('two_factor_enabled').default(false),
+  /** The zone a person reads times in; null: that of the browser. */
+  zone: text('zone'),
+  ...dates(),
+});
+
+export const sessions = pgTable(
+  'sessions',
+  {
+    id: text('id').primaryKey(),
+    token: text('token').notNull().unique(),
+    expiresAt: date('expires_at').notNull(),
+    ipAddress: text('ip_address'),
+    userAgent: text('user_agent'),
+    userId: userId(),
+    ...dates(),
+  },
+  (t) => [index('sessions_user').on(t.userId)],
+);
+
+export const accounts = pgTable(
+  'accounts',
+  {
+    id: text('id').primaryKey(),
+    accountId: text('account_id').notNull(),
+    providerId: text('provider_id').notNull(),
+    userId: userId(),
+    accessToken: text('access_token'),
+    refreshToken: text('refresh_token'),
+    idToken: text('id_token'),
+    accessTokenExpiresAt: date('access_token_expires_at'),
+    refreshTokenExpiresAt: date('refresh_token_expires_at'),
+    scope: text('scope'),
+    password: text('password'),
+    ...dates(),
+  },
+  (t) => [index('accounts_user').on(t.userId)],
+);
+
+export const verifications = pgTable(
+  'verifications',
+  {
+    id: text('id').primaryKey(),
+    identifier: text('identifier').notNull(),
+    value: text('value').notNull(),
+    expiresAt: date('expires_at').notNull(),
+    ...dates(),
+  },
+  (t) => [index('verifications_identifier').on(t.identifier)],
+);
+
+export const twoFactors = pgTable(
+  'two_factors',
+  {
+    id: text('id').primaryKey(),
+    secret: text('secret').notNull(),
+    backupCodes: text('backup_codes').notNull(),
+    userId: userId(),
+    verified: boolean('verified').default(true),
+    failedVerificationCount: integer('failed_verification_count').default(0),
+    lockedUntil: date('locked_until'),
+  },
+  (t) => [index('two_factors_user').on(t.userId)],
+);
+
+export const rateLimits = pgTable('rate_limits', {
+  id: text('id').primaryKey(),
+  key: text('key').notNull().unique(),
+  count: integer('count').notNull(),
+  lastRequest: bigint('last_request', { mode: 'number' }).notNull(),
+});
+
+/** Who may do what in a project: a viewer reads, an editor changes what is watched, an owner also people and keys. */
+export const members = pgTable(
+  'members',
+  {
+    projectId: projectId(),
+    userId: userId(),
+    role: text('role', { enum: ['owner', 'editor', 'viewer'] }).notNull(),
+    createdAt: instant('created_at').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.projectId, t.userId] }), index('members_user').on(t.userId)],
+);
+
+/** A link by which one person becomes a member; only the hash of its token is kept. */
+export const invitations = pgTable(
+  'invitations',
+  {
+    id: id(),
+    projectId: projectId(),
+    email: text('email').notNull(),
+    role: text('role', { enum: ['owner', 'editor', 'viewer'] }).notNull(),
+    hash: text('hash').notNull().unique(),
+    invitedBy: text('invited_by').notNull(),
+    createdAt: instant('created_at').notNull(),
+    expiresAt: instant('expires_at').notNull(),
+    acceptedAt: instant('accepted_at'),
+  },
+  (t) => [index('invitations_project').on(t.projectId)],
+);
+
+/** What the rest of the company sees, at /status/{slug} and, where `host` is set, at / of that host name. */
+export const statusPages = pgTable('status_pages', {
+  id: id(),
+  projectId: projectId(),
+  slug: text('slug').notNull().unique(),
+  /** What PUT gave, parsed. */
+  definition: jsonb('definition').notNull(),
+  host: text('host').unique(),
+  /** null: everybody may see it. */
+  passwordHash: text('password_hash'),
+  createdAt: instant('created_at').notNull(),
 });
 
 /** `definition`: what PUT gave, parsed (JobDefinition of core/definition.ts). The uuid is a capability: it pings the job. */

@@ -6,8 +6,11 @@ import { problem } from '../problem.ts';
 /** Who calls: a key names its project. `actor` tells keys apart in the audit without being one. */
 export type Caller = { readonly projectId: number; readonly actor: string };
 
-/** The caller by the `Authorization: Bearer KEY` header; null when there is none, or no such key. */
+/** The caller by the `Authorization: Bearer KEY` header, or from inside (pages/call.ts); null when there is none, or no such key. */
 export async function authenticate(c: Context, database: Database): Promise<Caller | null> {
+  // Bindings come from the process itself: nothing that is sent over the network gets there.
+  const inside = (c.env as { readonly caller?: Caller } | undefined)?.caller;
+  if (inside) return inside;
   // Headers may hold any bytes: only what a key can consist of gets further.
   const key = /^bearer +([A-Za-z0-9_-]{1,200}) *$/i.exec(c.req.header('authorization') ?? '')?.[1];
   if (key === undefined) return null;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Hono } from 'hono';
 import type { JobDefinition } from '../../../src/core/definition.ts';
-import { createCatchUp } from '../../../src/engine/catch-up.ts';
+import { type CatchUp, createCatchUp } from '../../../src/engine/catch-up.ts';
 import { createChanges } from '../../../src/engine/changes.ts';
 import { createClaims } from '../../../src/engine/claims.ts';
 import { createEvaluator } from '../../../src/engine/evaluator.ts';
@@ -15,6 +15,7 @@ import type { ChannelContext } from '../../../src/notify/channel.ts';
 import { beat } from '../../../src/store/beats.ts';
 import type { Database } from '../../../src/store/database.ts';
 import { addKey } from '../../../src/store/keys.ts';
+import type { ReadMaintenance } from '../../../src/store/withholding.ts';
 import { createVitals } from '../../../src/vitals.ts';
 import { createApi } from '../../../src/web/api/index.ts';
 import { createClientAddress } from '../../../src/web/client-address.ts';
@@ -38,6 +39,9 @@ export type TestApi = {
   readonly database: Database;
   readonly clock: ManualClock;
   readonly projectId: number;
+  readonly channelContext: ChannelContext;
+  readonly catchUp: CatchUp;
+  readonly readMaintenance: ReadMaintenance;
   /** What the API wrote to its log: empty unless something is wrong. */
   readonly logged: object[];
   /** Sets the clock, with a beat: ingest has heard everything up to then. */
@@ -67,7 +71,7 @@ export async function startApi(at: string): Promise<TestApi> {
   await addProject(database, 'other', OTHER_KEY);
   const publicUrl = 'https://rollcall.example.org';
   await database.transaction((tx) => beat(tx, REPLICA, tx.now));
-  const channelContext = {
+  const channelContext: ChannelContext = {
     publicUrl,
     outboundAllow: ['127.0.0.0/8'],
     smtpUrl: 'smtp://127.0.0.1:2525',
@@ -92,6 +96,9 @@ export async function startApi(at: string): Promise<TestApi> {
     database,
     clock,
     projectId,
+    channelContext,
+    catchUp: verbs.catchUp,
+    readMaintenance: verbs.readMaintenance,
     logged,
     drop,
     async at(instant) {

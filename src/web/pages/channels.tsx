@@ -1,8 +1,291 @@
-import { Hono } from 'hono';
+import { type Context, Hono } from 'hono';
+import type { z } from 'zod';
+import { channelKinds } from '../../notify/registry.ts';
+import { getChannel } from '../../store/channels.ts';
+import type { attemptSchema, channelSchema } from '../api/schemas.ts';
+import {
+  AttemptTable,
+  ChannelFacts,
+  ChannelForm,
+  ChannelTable,
+  KindChoice,
+  type ShownChannel,
+} from './channel-parts.tsx';
 import type { PageDeps } from './deps.ts';
-import type { PageEnv } from './viewer.ts';
+import { goTo, takeFlash } from './flash.ts';
+import { Refusal, type Typed } from './form.tsx';
+import { notePage } from './note.tsx';
+import { answerPage, Page } from './page.tsx';
+import { RoutingDryRun, readDryRun } from './routing-dry-run.tsx';
+import { mayAs, type PageEnv } from './viewer.ts';
 
-/** Where messages go. */
-export function channelPages(_deps: PageDeps): Hono<PageEnv> {
-  return new Hono<PageEnv>();
+type Channels = { readonly channels: readonly z.infer<typeof channelSchema>[]; readonly next_cursor: string | null };
+type Attempts = { readonly attempts: readonly z.infer<typeof attemptSchema>[]; readonly next_cursor: string | null };
+type PageContext = Context<PageEnv>;
+
+/** Where messages go: the channels of a project, each with what became of its messages, and who would be told what. */
+export function channelPages(deps: PageDeps): Hono<PageEnv> {
+  return new Hono<PageEnv>()
+    .get('/channels', (c) => showList(deps, c))
+    .get('/channels/new', (c) => showNew(deps, c))
+    .post('/channels/new', (c) => create(deps, c))
+    .get('/channels/:slug', (c) => showOne(deps, c))
+    .get('/channels/:slug/edit', (c) => showEdit(deps, c))
+    .post('/channels/:slug/edit', (c) => replace(deps, c))
+    .post('/channels/:slug/test', (c) => tryOut(c))
+    .post('/channels/:slug/delete', (c) => remove(deps, c));
+}
+
+const frame = (deps: PageDeps, c: PageContext) => ({
+  assets: deps.assets,
+  viewer: c.var.viewer,
+  project: c.var.project,
+  section: 'channels' as const,
+});
+const pathOf = (c: PageContext, rest = ''): string => `/projects/${c.var.project.slug}/channels${rest}`;
+const mayEdit = (c: PageContext): boolean => mayAs(c.var.project.role, 'editor');
+
+async function showList(deps: PageDeps, c: PageContext): Promise<Response> {
+  const cursor = c.req.query('cursor');
+  const list = await c.var.call<Channels>(
+    'GET',
+    `/channels?limit=100${cursor ? `&cursor=${encodeURIComponent(cursor)}` : ''}`,
+  );
+  if (!list.ok) return notePage(deps, c, 400, 'Not possible', list.detail);
+  const dryRun = await readDryRun(c);
+  const { channels, next_cursor: next } = list.value;
+  return answerPage(
+    c,
+    <Page title="Channels" {...frame(deps, c)} flash={takeFlash(c)}>
+      <div class="row spread">
+        <h1>Channels</h1>
+        {mayEdit(c) ? (
+          <a class="button main" href={pathOf(c, '/new')}>
+            Add a channel
+          </a>
+        ) : null}
+      </div>
+      {channels.length === 0 ? (
+        <div class="empty stack-s">
+          <h2>Nobody is told yet</h2>
+          <p>
+            Rollcall records every run all the same, but no message leaves before there is a channel: Slack, e-mail,
+            PagerDuty, a webhook and more.
+          </p>
+        </div>
+      ) : (
+        <ChannelTable channels={channels} zone={c.var.viewerZone} href={(slug) => pathOf(c, `/${slug}`)} />
+      )}
+      {next === null ? null : (
+        <nav class="pager" aria-label="Pages">
+          <a href={pathOf(c, `?cursor=${encodeURIComponent(next)}`)}>More channels</a>
+        </nav>
+      )}
+      <RoutingDryRun {...dryRun} />
+    </Page>,
+  );
+}
+
+async function showNew(deps: PageDeps, c: PageContext): Promise<Response> {
+  const kind = channelKinds.get(c.req.query('kind') ?? '');
+  return answerPage(
+    c,
+    <Page title="Add a channel" {...frame(deps, c)}>
+      <h1>Add a channel</h1>
+      {kind ? (
+        <ChannelForm kind={c.req.query('kind') ?? ''} typed={{}} errors={[]} isNew back={pathOf(c)} />
+      ) : (
+        <KindChoice href={(name) => pathOf(c, `/new?kind=${name}`)} />
+      )}
+    </Page>,
+  );
+}
+
+async function create(deps: PageDeps, c: PageContext): Promise<Response> {
+  const typed = await readTyped(c);
+  const kind = typed['kind'] ?? '';
+  const slug = (typed['slug'] ?? '').trim();
+  const taken = await c.var.call('GET', `/channels/${encodeURIComponent(slug || '-')}`);
+  const body = channelBody(kind, typed);
+  const put = taken.ok
+    ? refusedSlug('there is a channel of this slug already: choose another one, or edit that one')
+    : slug === ''
+      ? refusedSlug('is required: 1 to 100 of a-z, 0-9, "-" and "_"')
+      : await c.var.call('PUT', `/channels/${encodeURIComponent(slug)}`, body);
+  if (put.ok) return goTo(c, pathOf(c, `/${slug}`), 'The channel is there. Send it a test message.');
+  return answerPage(
+    c,
+    <Page title="Add a channel" {...frame(deps, c)}>
+      <h1>Add a channel</h1>
+      <Refusal detail={put.detail} />
+      {channelKinds.has(kind) ? (
+        <ChannelForm kind={kind} typed={typed} errors={put.errors} isNew back={pathOf(c)} />
+      ) : (
+        <KindChoice href={(name) => pathOf(c, `/new?kind=${name}`)} />
+      )}
+    </Page>,
+    400,
+  );
+}
+
+const refusedSlug = (message: string) => ({
+  ok: false as const,
+  status: 400,
+  type: '/problems/validation',
+  detail: `slug: ${message}`,
+  errors: [{ path: 'slug', message }],
+});
+
+async function showOne(deps: PageDeps, c: PageContext): Promise<Response> {
+  const slug = c.req.param('slug') ?? '';
+  const found = await c.var.call<ShownChannel>('GET', `/channels/${encodeURIComponent(slug)}`);
+  if (!found.ok) return notePage(deps, c, 404, 'Nothing here', 'There is no such channel in this project.');
+  const cursor = c.req.query('cursor');
+  const log = await c.var.call<Attempts>(
+    'GET',
+    `/channels/${slug}/attempts?limit=50${cursor ? `&cursor=${encodeURIComponent(cursor)}` : ''}`,
+  );
+  if (!log.ok) return notePage(deps, c, 400, 'Not possible', log.detail);
+  const { attempts, next_cursor: next } = log.value;
+  return answerPage(
+    c,
+    <Page title={slug} {...frame(deps, c)} flash={takeFlash(c)}>
+      <div class="row spread">
+        <h1>{slug}</h1>
+        {mayEdit(c) ? (
+          <div class="row">
+            <form method="post" action={pathOf(c, `/${slug}/test`)}>
+              <button type="submit" class="main">
+                Send a test message
+              </button>
+            </form>
+            <a class="button" href={pathOf(c, `/${slug}/edit`)}>
+              Edit
+            </a>
+            <form
+              method="post"
+              action={pathOf(c, `/${slug}/delete`)}
+              data-asks="Delete this channel, and what waits for it?"
+            >
+              <button type="submit" class="danger">
+                Delete
+              </button>
+            </form>
+          </div>
+        ) : null}
+      </div>
+      <ChannelFacts channel={found.value} zone={c.var.viewerZone} />
+      <section class="stack-s">
+        <h2>Attempts</h2>
+        <AttemptTable
+          attempts={attempts}
+          zone={c.var.viewerZone}
+          incidentHref={(id) => `/projects/${c.var.project.slug}/incidents/${id}`}
+        />
+        {next === null ? null : <a href={pathOf(c, `/${slug}?cursor=${encodeURIComponent(next)}`)}>Earlier attempts</a>}
+      </section>
+    </Page>,
+  );
+}
+
+async function showEdit(deps: PageDeps, c: PageContext, typed?: Typed, refused?: Refused): Promise<Response> {
+  const slug = c.req.param('slug') ?? '';
+  const found = await c.var.call<ShownChannel>('GET', `/channels/${encodeURIComponent(slug)}`);
+  if (!found.ok) return notePage(deps, c, 404, 'Nothing here', 'There is no such channel in this project.');
+  return answerPage(
+    c,
+    <Page title={`Edit ${slug}`} {...frame(deps, c)}>
+      <h1>Edit {slug}</h1>
+      <Refusal detail={refused?.detail} />
+      <ChannelForm
+        kind={found.value.kind}
+        typed={typed ?? typedOf(found.value)}
+        errors={refused?.errors ?? []}
+        back={pathOf(c, `/${slug}`)}
+      />
+    </Page>,
+    refused ? 400 : 200,
+  );
+}
+
+type Refused = {
+  readonly detail: string;
+  readonly errors: readonly { readonly path: string; readonly message: string }[];
+};
+
+async function replace(deps: PageDeps, c: PageContext): Promise<Response> {
+  const slug = c.req.param('slug') ?? '';
+  const typed = await readTyped(c);
+  const stored = await deps.database.transaction((tx) => getChannel(tx, c.var.project.id, slug));
+  if (!stored) return notePage(deps, c, 404, 'Nothing here', 'There is no such channel in this project.');
+  // Secrets are never shown, so a field left empty means the one that is there.
+  const kept = Object.fromEntries(
+    secretsOf(stored.kind).map((name) => [name, typed[name] || (stored.settings[name] ?? '')]),
+  );
+  const put = await c.var.call(
+    'PUT',
+    `/channels/${encodeURIComponent(slug)}`,
+    channelBody(stored.kind, { ...typed, ...kept }),
+  );
+  if (put.ok) return goTo(c, pathOf(c, `/${slug}`), 'Saved.');
+  return showEdit(deps, c, typed, put);
+}
+
+async function tryOut(c: PageContext): Promise<Response> {
+  const slug = c.req.param('slug') ?? '';
+  const sent = await c.var.call('POST', `/channels/${encodeURIComponent(slug)}/test`);
+  return goTo(
+    c,
+    pathOf(c, `/${encodeURIComponent(slug)}`),
+    sent.ok ? 'The test message was delivered.' : `Not delivered: ${sent.detail}`,
+  );
+}
+
+async function remove(deps: PageDeps, c: PageContext): Promise<Response> {
+  const slug = c.req.param('slug') ?? '';
+  const gone = await c.var.call('DELETE', `/channels/${encodeURIComponent(slug)}`);
+  return gone.ok
+    ? goTo(c, pathOf(c), `Channel ${slug} is deleted.`)
+    : notePage(deps, c, 404, 'Nothing here', gone.detail);
+}
+
+const secretsOf = (kind: string): readonly string[] =>
+  (channelKinds.get(kind)?.fields ?? []).filter(({ secret }) => secret).map(({ name }) => name);
+
+async function readTyped(c: PageContext): Promise<Typed> {
+  const form = await c.req.formData();
+  const typed: Record<string, string> = {};
+  for (const name of form.keys()) typed[name] = form.getAll(name).map(String).join(',');
+  return typed;
+}
+
+/** What the form says, as PUT takes it: fields left empty are left out. */
+function channelBody(kind: string, typed: Typed): object {
+  const fields = channelKinds.get(kind)?.fields ?? [];
+  const list = (name: string): readonly string[] =>
+    (typed[name] ?? '').split(',').flatMap((item) => (item.trim() === '' ? [] : [item.trim()]));
+  const [kinds, tags] = [list('route_kinds'), list('route_tags')];
+  const routes =
+    kinds.length + tags.length === 0 ? null : { kinds: kinds.length ? kinds : null, tags: tags.length ? tags : null };
+  return {
+    kind,
+    ...Object.fromEntries(fields.flatMap(({ name }) => (typed[name] ? [[name, typed[name].trim()]] : []))),
+    operator: typed['operator'] !== undefined,
+    ...(typed['remind_every'] ? { remind_every: typed['remind_every'].trim() } : {}),
+    ...(routes ? { routes } : {}),
+  };
+}
+
+/** A stored channel as the form would have been filled in, without its secrets. */
+function typedOf(channel: ShownChannel): Typed {
+  const settings = Object.entries(channel).flatMap(([name, value]) =>
+    typeof value === 'string' && !secretsOf(channel.kind).includes(name) ? [[name, value] as const] : [],
+  );
+  return {
+    ...Object.fromEntries(settings),
+    ...(channel.operator ? { operator: 'on' } : {}),
+    remind_every: channel.remind_every ?? '',
+    route_kinds: channel.routes?.kinds?.join(',') ?? '',
+    route_tags: channel.routes?.tags?.join(', ') ?? '',
+  };
 }

@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createHttpReceiver, type HttpReceiver } from '../../support/receivers.ts';
+import { startSite, type TestSite } from './site.ts';
+
+let site: TestSite;
+let receiver: HttpReceiver;
+
+beforeAll(async () => {
+  site = await startSite('2026-03-02T10:00:00Z');
+  receiver = await createHttpReceiver();
+});
+afterAll(async () => {
+  await receiver.close();
+  await site.drop();
+});
+
+const CHANNELS = '/projects/default/channels';
+
+test('a project without channels says that nobody is told, and how to change that', async () => {
+  const page = await site.open(CHANNELS);
+  expect(page.status).toBe(200);
+  expect(page.text).toContain('Nobody is told yet');
+  const kinds = await site.open(`${CHANNELS}/new`);
+  expect(kinds.text).toContain('PagerDuty');
+});
+
+test('a channel is added by a form, which keeps what was typed when it is refused', async () => {
+  const refused = await site.send(`${CHANNELS}/new`, { kind: 'webhook', slug: 'hook', url: 'nowhere', secret: 'x' });
+  expect(refused.status).toBe(400);
+  expect(refused.text).toContain('value="nowhere"');
+  expect(refused.text).toMatch(/id="f-url"[^>]*aria-invalid="true"/);
+
+  const url = `${receiver.url}/hook`;
+  const secret = `whsec_${Buffer.from('0123456789abcdef0123456789abcdef').toString('base64')}`;
+  const made = await site.send(`${CHANNELS}/new`, { kind: 'webhook', slug: 'hook', url, secret, remind_every: '4h' });
+  expect(made.location).toBe(`${CHANNELS}/hook`);
+  expect((await site.call('GET', '/channels/hook')).json).toMatchObject({ kind: 'webhook', remind_every: '4h' });
+  expect((await site.open(`${CHANNELS}/hook`)).text).not.toContain(secret);
+});
+
+test('a slug that is taken is refused, not overwritten', async () => {
+  const taken = await site.send(`${CHANNELS}/new`, { kind: 'email', slug: 'hook', to: 'a@example.org' });
+  expect(taken.status).toBe(400);
+  expect(taken.text).toContain('there is a channel of this slug already');
+  expect((await site.call('GET', '/channels/hook')).json.kind).toBe('webhook');
+});
+
+test('a secret left empty in an edit stays what it was', async () => {
+  const url = `${receiver.url}/elsewhere`;
+  const saved = await site.send(`${CHANNELS}/hook/edit`, { kind: 'webhook', url, secret: '', route_tags: 'db, web' });
+  expect(saved.location).toBe(`${CHANNELS}/hook`);
+  const { json } = await site.call('GET', '/channels/hook');
+  expect(json.routes).toEqual({ kinds: null, tags: ['db', 'web'] });
+  await site.send(`${CHANNELS}/hook/test`, {});
+  expect(receiver.requests.at(-1)?.headers['webhook-signature']).toMatch(/^v1,/);
+});
+
+test('the test button says what became of the message, and the attempt is listed with its reason', async () => {
+  receiver.reply({ status: 403, body: 'no' });
+  const sent = await site.send(`${CHANNELS}/hook/test`, {});
+  const flash = /flash=([^;]+)/.exec(sent.headers.get('set-cookie') ?? '')?.[1] ?? '';
+  expect(Buffer.from(flash, 'base64url').toString()).toMatch(/^Not delivered: /);
+  const page = await site.open(`${CHANNELS}/hook`, { Cookie: `flash=${flash}` });
+  expect(page.text).toContain('Not delivered');
+  expect(page.text).toContain('403');
+});
+
+test('a viewer sees the channels, and changes none', async () => {
+  site.as('viewer');
+  expect((await site.open(CHANNELS)).text).not.toContain('Add a channel');
+  expect((await site.send(`${CHANNELS}/hook/delete`, {})).status).toBe(403);
+  expect((await site.call('GET', '/channels/hook')).status).toBe(200);
+  site.as('owner');
+});
+
+test('the dry run says who would be told of what, and why', async () => {
+  await site.call('PUT', '/jobs/backup', { schedules: [{ cron: '0 2 * * *' }], zone: 'UTC', missed_runs: 'skip' });
+  const page = await site.open(`${CHANNELS}?job=backup&kind=failed`);
+  expect(page.text).toMatch(/hook<\/strong>: is (not )?told, because /);
+});
+
+test('whoever is not signed in is asked to, and comes back', async () => {
+  site.as(null);
+  expect((await site.open(`${CHANNELS}?cursor=x`)).location).toBe(
+    `/sign-in?to=${encodeURIComponent(`${CHANNELS}?cursor=x`)}`,
+  );
+  site.as('owner');
+});
+
+test('a form from elsewhere is refused', async () => {
+  const forged = await site.send(`${CHANNELS}/hook/delete`, {}, { Origin: 'https://evil.example' });
+  expect(forged.status).toBe(403);
+  expect((await site.call('GET', '/channels/hook')).status).toBe(200);
+});
+
+test('a project of others does not exist', async () => {
+  expect((await site.open('/projects/other/channels')).status).toBe(404);
+});
+
+test('a deleted channel is gone', async () => {
+  expect((await site.send(`${CHANNELS}/hook/delete`, {})).location).toBe(CHANNELS);
+  expect((await site.open(`${CHANNELS}/hook`)).status).toBe(404);
+});

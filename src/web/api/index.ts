@@ -9,7 +9,6 @@ import { claimEndpoints } from './claims.ts';
 import { clockEndpoints } from './clock.ts';
 import { deliveryLogEndpoints } from './delivery-log.ts';
 import type { ApiDeps } from './deps.ts';
-import { DOCS_POLICY, docsPage, type ShownDocument } from './docs-page.ts';
 import { addEndpoint } from './endpoint.ts';
 import { incidentEndpoints } from './incidents.ts';
 import { pingEndpoints } from './job-pings.ts';
@@ -20,6 +19,7 @@ import { owedEndpoints } from './owed.ts';
 import { previewEndpoints } from './preview.ts';
 import { reportEndpoints } from './reports.ts';
 import { routingEndpoints } from './routing.ts';
+import { statusPageEndpoints } from './status-pages.ts';
 
 export type { ApiDeps } from './deps.ts';
 
@@ -49,6 +49,7 @@ export function createApi(deps: ApiDeps): Hono {
     ...routingEndpoints(deps),
     ...maintenanceEndpoints(deps),
     ...reportEndpoints(deps),
+    ...statusPageEndpoints(deps),
     ...previewEndpoints(deps),
     ...clockEndpoints(deps),
   ];
@@ -57,7 +58,7 @@ export function createApi(deps: ApiDeps): Hono {
   return api;
 }
 
-/** The document and its page need no key: they say nothing that the source does not. */
+/** The document needs no key: it says nothing that the source does not. */
 function addDocument(api: OpenAPIHono<BlankEnv>): void {
   api.openAPIRegistry.registerComponent('securitySchemes', 'key', { type: 'http', scheme: 'bearer' });
   const document = api.getOpenAPI31Document({
@@ -65,11 +66,5 @@ function addDocument(api: OpenAPIHono<BlankEnv>): void {
     info: INFO,
     servers: [{ url: '/api/v1' }],
   });
-  const page = docsPage(document as unknown as ShownDocument);
   api.get('/openapi.json', (c) => c.json(document));
-  api.get('/docs', (c) => {
-    c.header('Content-Security-Policy', DOCS_POLICY);
-    c.header('X-Content-Type-Options', 'nosniff');
-    return c.html(page);
-  });
 }

@@ -53,3 +53,11 @@ document.addEventListener('submit', (event) => {
   if (question && !confirm(question)) event.preventDefault();
 });
 for (const button of document.querySelectorAll('button[data-copies]')) button.hidden = false;
+
+// A link to something folded opens it.
+function unfold() {
+  const target = location.hash.length > 1 ? document.getElementById(decodeURIComponent(location.hash.slice(1))) : null;
+  if (target instanceof HTMLDetailsElement) target.open = true;
+}
+addEventListener('hashchange', unfold);
+unfold();

@@ -27,7 +27,10 @@ type Call<T> = {
   readonly shape: z.ZodType<T>;
 };
 
-/** Asks a running Rollcall, for 10 s at most. Never throws for what the network or the other side does. */
+/** A pause or an edit of a job that owes a hundred thousand occurrences takes Rollcall longer than a job would wait. */
+const PATIENCE_MS = 60_000;
+
+/** Asks a running Rollcall, for a minute at most. Never throws for what the network or the other side does. */
 export type Ask = <T>(call: Call<T>) => Promise<RemoteAnswer<T>>;
 
 export type CommandDeps = Output & { readonly ask: Ask };
@@ -39,7 +42,7 @@ function createAsk({ url, apiKey }: Remote): Ask {
   const headers = { Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/json' };
   return async ({ method = 'GET', path, body, shape }) => {
     const sent = body === undefined ? {} : { body: JSON.stringify(body) };
-    const answer = await request({ method, url: `${url}/api/v1${path}`, headers, ...sent });
+    const answer = await request({ method, url: `${url}/api/v1${path}`, headers, timeoutMs: PATIENCE_MS, ...sent });
     if (answer.kind === 'away') return unreachable(`cannot reach Rollcall at ${url}: ${answer.reason}`);
     if (answer.status < 200 || answer.status > 299) return unwelcome(url, answer);
     const read = shape.safeParse(answer.json);

@@ -1,8 +1,12 @@
+import { wakeReleased } from './blocked.ts';
 import { coverByLater } from './cover.ts';
 import { endIncidents, settleBacklog } from './incident.ts';
+import { isHeartbeat, nextDue } from './instants.ts';
 import { coalesceNow, judge } from './judge.ts';
-import { firstCheck, isHeartbeat, type Ledger, nextDue, type Row, rowAt } from './ledger.ts';
+import type { Ledger, Row } from './ledger.ts';
 import { isOpen } from './occurrence.ts';
+import { rowAt } from './rows.ts';
+import { firstCheck } from './terms.ts';
 import type { Instant } from './time.ts';
 
 /** The loaded row whose check comes first: by instant, then by due instant. */
@@ -30,6 +34,7 @@ export function nextCheckOf(ledger: Ledger): Instant | null {
  */
 export function advance(ledger: Ledger, until: Instant, steps: number): boolean {
   if (ledger.pausedAt !== null) return true;
+  wakeReleased(ledger);
   let left = steps;
   let judged: Instant | null = null;
   for (;;) {

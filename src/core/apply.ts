@@ -1,26 +1,17 @@
 import { settleIncidents } from './advance.ts';
 import { coverByLater, coverEarlier } from './cover.ts';
+import { anchorHeartbeat, openBeat } from './heartbeat.ts';
 import { changeRow, join, joinDuplicate, noteUnscheduled } from './incident.ts';
-import { isRunning, judge, judgeWanted } from './judge.ts';
-import {
-  anchorHeartbeat,
-  firstCheck,
-  inPause,
-  isHeartbeat,
-  type Ledger,
-  openBeat,
-  type Row,
-  rowAt,
-  rowTerms,
-  runsOf,
-  termsAt,
-  touching,
-  versionOf,
-} from './ledger.ts';
+import { isHeartbeat, versionOf } from './instants.ts';
+import { isRunning, judge } from './judge.ts';
+import type { Ledger, Row } from './ledger.ts';
 import { endOf, isCompleted, isOpen, type Run } from './occurrence.ts';
 import { type Match, matchPing, type Ping } from './ping.ts';
 import { recordDue, skipDue, skipRecorded } from './record.ts';
+import { inPause, rowAt, runsOf } from './rows.ts';
+import { begunAt, firstCheck, rowTerms, termsAt, touching } from './terms.ts';
 import { floorToSecond, type Instant } from './time.ts';
+import { judgeWanted } from './wanted.ts';
 
 /** What became of a ping; `run` is the one it began, ended or belongs to. `none`: it names no occurrence (422). */
 export type Applied = {
@@ -104,6 +95,8 @@ function applyRun(ledger: Ledger, ping: Ping, match: Matched, run: Run): void {
   if (match.reordered) {
     run.startedAt = Math.min(ping.at, run.endedAt ?? ping.at);
     if (run.rid === null) supersede(ledger, run, ping);
+    const row = run.scheduledFor === null ? undefined : ledger.rows.get(run.scheduledFor);
+    if (row) noteStart(ledger, row, run.startedAt);
     return;
   }
   const from = run.scheduledFor;
@@ -136,11 +129,14 @@ function begin(ledger: Ledger, ping: Ping, run: Run, row: Row | null): void {
     if (run.rid === null) supersede(ledger, run, ping);
   }
   if (!row) return;
-  if (row.startedAt === null || (run.startedAt !== null && run.startedAt < row.startedAt)) {
-    changeRow(ledger, row, { startedAt: run.startedAt ?? ping.at });
-  }
+  noteStart(ledger, row, run.startedAt ?? ping.at);
   if (isOpen(row.state)) coverByLater(ledger, row);
   rejudge(ledger, row, ping.arrival);
+}
+
+/** The first start of an occurrence is its own. */
+function noteStart(ledger: Ledger, row: Row, at: Instant): void {
+  if (row.startedAt === null || at < row.startedAt) changeRow(ledger, row, { startedAt: at });
 }
 
 function supersede(ledger: Ledger, by: Run, { arrival }: Ping): void {
@@ -186,8 +182,8 @@ function succeed(ledger: Ledger, ping: Ping, run: Run, row: Row, isNew: boolean)
   if (isNew) changeRow(ledger, row, { completions: row.completions + 1 });
   if (row.state !== 'skipped' && !isCompleted(row.state)) {
     // One that was blocked begins with its first run, at the latest with this end.
-    const begunAt = Math.min(row.startedAt ?? ping.at, run.startedAt ?? ping.at, ping.at);
-    const terms = termsAt(ledger, row.scheduledFor, versionOf(ledger, row.version), begunAt);
+    const from = Math.min(begunAt(row) ?? ping.at, run.startedAt ?? ping.at, ping.at);
+    const terms = termsAt(ledger, row.scheduledFor, versionOf(ledger, row.version), from);
     const state = endOf(ping.at, run.startedAt, terms);
     complete(ledger, row, run, state, ping);
   }

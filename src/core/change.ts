@@ -1,25 +1,17 @@
 import { settleIncidents } from './advance.ts';
 import { coverByKnown, coverEarlier } from './cover.ts';
+import { anchorHeartbeat, isBeat } from './heartbeat.ts';
 import { changeRow, end, endAllowedBacklog, join, recountBacklog, tellReached } from './incident.ts';
-import { isStillWanted, judge, judgeWanted, skipNow } from './judge.ts';
-import {
-  anchorHeartbeat,
-  byDue,
-  currentVersion,
-  dueAt,
-  firstCheck,
-  isBeat,
-  isHeartbeat,
-  type Ledger,
-  nextDue,
-  type Row,
-  rowAt,
-  type Version,
-} from './ledger.ts';
+import { currentVersion, dueAt, isHeartbeat, nextDue } from './instants.ts';
+import { judge, skipNow } from './judge.ts';
+import type { Ledger, Row, Version } from './ledger.ts';
 import { isOpen, type Settings } from './occurrence.ts';
 import { isClaimed } from './owed.ts';
 import { recordDue, skipDue, skipRecorded } from './record.ts';
+import { byDue, rowAt } from './rows.ts';
+import { firstCheck } from './terms.ts';
 import type { Instant } from './time.ts';
+import { isStillWanted, judgeWanted } from './wanted.ts';
 
 /** Other deadlines and another policy, from `at` on; what is settled stays. The job has been advanced to `at`. */
 export function applySettings(ledger: Ledger, settings: Settings, at: Instant): void {
@@ -121,6 +113,9 @@ function catchUp(ledger: Ledger, row: Row, since: Instant, at: Instant): void {
   // First as of the pause, for other settings may be in force since.
   judge(ledger, row, since);
   while (isOpen(row.state) && row.checkAt !== null && row.checkAt <= at) judge(ledger, row, row.checkAt);
+  // A window that became known meanwhile says what its silence was.
+  const window = row.startedAt === null ? ledger.maintenance(row.scheduledFor, at) : null;
+  if (window && row.state === 'missed') skipNow(ledger, row, window, at);
 }
 
 /** A person's word. `on_time` is a completion, for what it covers. False: not an instant of this ledger. */

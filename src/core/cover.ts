@@ -1,9 +1,10 @@
 import { changeRow } from './incident.ts';
-import { coalesceNow, judgeWanted } from './judge.ts';
+import { coalesceNow } from './judge.ts';
 import type { Ledger, Row } from './ledger.ts';
 import { isCompleted, isOpen, type State } from './occurrence.ts';
 import { recordDue } from './record.ts';
 import type { Instant } from './time.ts';
+import { judgeWanted } from './wanted.ts';
 
 /** Settled by absence or failure: a later completion is noted on them, for the case that they fail in the end. */
 const yieldsToCover: ReadonlySet<State> = new Set(['failed', 'missed', 'unknown']);

@@ -1,7 +1,9 @@
 import { DEFAULT_MAX_CATCH_UP } from './definition.ts';
-import { type Incident, type Ledger, newestVerdict, type Row, rowTerms } from './ledger.ts';
+import type { Incident, Ledger, Row } from './ledger.ts';
 import type { IncidentKind } from './message.ts';
 import { endedWell, isOpen } from './occurrence.ts';
+import { newestVerdict } from './rows.ts';
+import { rowTerms } from './terms.ts';
 import { countedWith, isReached } from './threshold.ts';
 import type { Instant } from './time.ts';
 
@@ -161,7 +163,8 @@ function tell(
   before: IncidentKind | null,
 ): void {
   const opening = incident.events === 0;
-  if (opening && !isReached(ledger, incident.kind)) return;
+  // Also of one that joins: whoever asked to hear of three in a row is not called about the first.
+  if (!isReached(ledger, incident.kind)) return;
   if (!opening && !(first !== null && wellBetween(ledger, incident, first))) return;
   incident.events += 1;
   ledger.changedIncidents.add(incident);

@@ -1,20 +1,9 @@
+import { BLOCKED_MS, blockerOf, noteBlocker } from './blocked.ts';
+import { anchorHeartbeat, isBeat } from './heartbeat.ts';
 import { changeRow, incidentOf, join } from './incident.ts';
-import {
-  actsAt,
-  anchorHeartbeat,
-  isBeat,
-  type Ledger,
-  nextDue,
-  type Row,
-  rowTerms,
-  runsOf,
-  type Silence,
-  touching,
-} from './ledger.ts';
+import type { Ledger, Row, Silence } from './ledger.ts';
 import {
   deadlineOf,
-  graceMs,
-  isCompleted,
   isOpen,
   progressEnd,
   type Run,
@@ -23,7 +12,10 @@ import {
   type Terms,
   timedLimits,
 } from './occurrence.ts';
+import { runsOf } from './rows.ts';
+import { actsAt, coalesceInstant, rowTerms, touching } from './terms.ts';
 import type { Instant } from './time.ts';
+import { judgeWanted, wantsOverdue } from './wanted.ts';
 
 /** An open occurrence with all that decides about it. */
 type Case = {
@@ -53,12 +45,6 @@ function caseOf(ledger: Ledger, row: Row, t: Instant): Case {
   );
   const held = window && { until: window.until + ledger.settleMs, window };
   return { row, terms, runs, deadline, blocked, held, coalesceAt: coalesceInstant(ledger, row) };
-}
-
-function coalesceInstant(ledger: Ledger, row: Row): Instant | null {
-  if (ledger.settings.missedRuns !== 'coalesce') return null;
-  const next = nextDue(ledger, row.scheduledFor);
-  return next === null ? null : next + graceMs(ledger.settings);
 }
 
 /** In progress, before its limit as that acts. */
@@ -124,26 +110,6 @@ export function skipNow(
   if (wasOpen && isBeat(ledger, row)) anchorHeartbeat(ledger, t);
 }
 
-/** What goes first and is not done at `t`; one that has begun waits for nothing. */
-function blockerOf(ledger: Ledger, row: Row, t: Instant) {
-  if (row.startedAt !== null) return undefined;
-  return ledger.upstream(row.scheduledFor).find(({ doneAt }) => doneAt === null || doneAt > t);
-}
-
-/** The row says what it waits for. */
-function noteBlocker(ledger: Ledger, row: Row, t: Instant): boolean {
-  const blocker = blockerOf(ledger, row, t);
-  const { jobId: blockedOn, due: blockedFor } = blocker ?? { jobId: null, due: null };
-  if (row.blockedOn !== blockedOn || row.blockedFor !== blockedFor) changeRow(ledger, row, { blockedOn, blockedFor });
-  return blocker !== undefined;
-}
-
-/** A blocked one is looked at again after this. */
-const BLOCKED_MS = 10_000;
-
-const wantsOverdue = (ledger: Ledger): boolean =>
-  ledger.settings.missedRuns === 'catch_up' || ledger.settings.missedRuns === 'coalesce';
-
 /** not_started, overrun, missing, late: the first that applies; an occurrence is in one of them. */
 function joinTimed(ledger: Ledger, { row, terms, runs, deadline }: Case, t: Instant): void {
   const inOne = incidentOf(ledger, row);
@@ -203,48 +169,11 @@ function nextCheck(
   if (held) checks.push(Math.max(held.until, deadline));
   if (held && window) checks.push(deadline);
   if (blocker && !held) checks.push(terms.usefulUntil);
-  if (blocker) for (const u of ledger.upstream(matter.row.scheduledFor)) if (u.doneAt !== null) checks.push(u.doneAt);
-  if (blocker) checks.push(Math.max(t, ledger.now) + BLOCKED_MS);
   const candidates = checks.flatMap((at) => (at === null ? [] : [actsAt(ledger, at)]));
+  // Of what goes first nothing is judged here: it needs no gap to be over.
+  if (blocker)
+    for (const u of ledger.upstream(matter.row.scheduledFor)) if (u.doneAt !== null) candidates.push(u.doneAt);
+  if (blocker) candidates.push(Math.max(t, ledger.now) + BLOCKED_MS);
   const next = Math.min(...candidates.filter((at) => at > t));
   return Number.isFinite(next) ? next : null;
-}
-
-/**
- * A failed one is wanted until its window ends and, under coalesce, until a later one covers it or its grace ends; under
- * catch_up an unknown one too, once a person said to run it.
- */
-function wantedUntil(ledger: Ledger, row: Row): Instant {
-  const { missedRuns } = ledger.settings;
-  const isConfirmed = row.state === 'unknown' && row.confirmed && missedRuns === 'catch_up';
-  if (missedRuns === null || missedRuns === 'skip') return Number.NEGATIVE_INFINITY;
-  if (row.state !== 'failed' && !isConfirmed) return Number.NEGATIVE_INFINITY;
-  const usefulUntil = actsAt(ledger, rowTerms(ledger, row).usefulUntil);
-  if (missedRuns === 'catch_up') return usefulUntil;
-  if (row.coveredBy !== null) return Number.NEGATIVE_INFINITY;
-  const coalesceAt = coalesceInstant(ledger, row);
-  return coalesceAt === null ? usefulUntil : Math.min(usefulUntil, actsAt(ledger, coalesceAt));
-}
-
-/** Whether a settled one is wanted at `t`; a paused job's row says how it was when the pause began. */
-export const isStillWanted = (ledger: Ledger, row: Row, t: Instant): boolean =>
-  row.wanted && t < wantedUntil(ledger, row);
-
-/** While a duplicate is open: when it is known whether a completed one ran just once (its grace is over). */
-function onceKnownAt(ledger: Ledger, row: Row, t: Instant): Instant | null {
-  if (!ledger.incidents.has('duplicate') || !isCompleted(row.state)) return null;
-  const { graceEnd } = rowTerms(ledger, row);
-  return graceEnd > t ? graceEnd : null;
-}
-
-/** Whether the policy (still) wants one that is overdue or settled, as of `t`. */
-export function judgeWanted(ledger: Ledger, row: Row, t: Instant): void {
-  if (isOpen(row.state)) {
-    changeRow(ledger, row, { wanted: row.state === 'overdue' && wantsOverdue(ledger) });
-    return;
-  }
-  const until = wantedUntil(ledger, row);
-  const wanted = t < until;
-  const checkAt = wanted && Number.isFinite(until) ? until : onceKnownAt(ledger, row, t);
-  if (wanted !== row.wanted || checkAt !== row.checkAt) changeRow(ledger, row, { wanted, checkAt });
 }

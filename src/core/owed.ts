@@ -2,8 +2,9 @@ import { settleIncidents } from './advance.ts';
 import { coverByCompleted } from './cover.ts';
 import { DEFAULT_THROTTLE_S } from './definition.ts';
 import { changeRow, end, recountBacklog } from './incident.ts';
-import { coalesceNow, judge, judgeWanted } from './judge.ts';
-import { byDue, isHeartbeat, type Ledger, type Row, rowAt, rowTerms, runsOf, termsAt, versionDueAt } from './ledger.ts';
+import { isHeartbeat, versionDueAt } from './instants.ts';
+import { coalesceNow, judge } from './judge.ts';
+import type { Ledger, Row } from './ledger.ts';
 import {
   CLOCK_SKEW_MS,
   type Claim,
@@ -17,7 +18,10 @@ import {
 } from './occurrence.ts';
 import { matchClock } from './ping.ts';
 import { skipDue, skipRecorded } from './record.ts';
+import { byDue, rowAt, runsOf } from './rows.ts';
+import { rowTerms, termsAt } from './terms.ts';
 import type { Instant } from './time.ts';
+import { judgeWanted } from './wanted.ts';
 
 /** Why nothing is handed out (docs/ledger.md, rule 45). */
 export type Refused = {

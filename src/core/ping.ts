@@ -1,21 +1,18 @@
-import { type KeySpelling, keyCandidates } from './key.ts';
+import { isBeat, openBeat } from './heartbeat.ts';
 import {
   currentVersion,
   dueAt,
   followingInstant,
-  inPause,
-  isBeat,
   isHeartbeat,
-  type Ledger,
   latestInstant,
-  openBeat,
-  type Row,
-  rowTerms,
-  termsAt,
   versionDueAt,
   versionOf,
-} from './ledger.ts';
+} from './instants.ts';
+import { type KeySpelling, keyCandidates } from './key.ts';
+import type { Ledger, Row } from './ledger.ts';
 import { inProgress, isCompleted, isFinished, RUN_MEMORY_MS, type Run } from './occurrence.ts';
+import { inPause } from './rows.ts';
+import { rowTerms, termsAt } from './terms.ts';
 import { floorToSecond, type Instant } from './time.ts';
 
 type PingKind = 'start' | 'success' | 'fail' | 'log';

@@ -1,6 +1,9 @@
+import { isBeat } from './heartbeat.ts';
 import { changeRow } from './incident.ts';
-import { byDue, isBeat, isHeartbeat, type Ledger, nextDue, rowAt } from './ledger.ts';
+import { isHeartbeat, nextDue } from './instants.ts';
+import type { Ledger } from './ledger.ts';
 import { isOpen } from './occurrence.ts';
+import { byDue, rowAt } from './rows.ts';
 import type { Instant } from './time.ts';
 
 /** Rows for instants that have none yet, as long as `has` says so; whoever asks says what became of them. */

@@ -14,7 +14,7 @@ import {
   updateDefinition,
 } from '../store/job-writing.ts';
 import { findJobId } from '../store/jobs.ts';
-import { lockJobs } from '../store/ledger.ts';
+import { lockJobs } from '../store/locking.ts';
 import { findCycle } from '../store/upstream.ts';
 import type { Zones } from '../zones.ts';
 import { byName, type ChangingDeps, change, whole } from './changing.ts';

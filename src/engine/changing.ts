@@ -3,8 +3,8 @@ import type { Instant } from '../core/time.ts';
 import { refuseWrongClock } from '../store/beats.ts';
 import { type Database, DatabaseUnavailable, type Tx } from '../store/database.ts';
 import { findJobId } from '../store/jobs.ts';
-import { type LockedJob, lockJobs } from '../store/ledger.ts';
 import { save } from '../store/ledger-save.ts';
+import { type LockedJob, lockJobs } from '../store/locking.ts';
 import { advanceJob, MAX_STEPS } from './advancing.ts';
 import { tell } from './telling.ts';
 import { type Ahead, type OpenJob, openJobs, outcomeOf, ScheduleError, type VersionCache } from './working-set.ts';
@@ -65,7 +65,7 @@ export async function change<T>(
     }, LONG);
     if (result.done) return result.value;
   }
-  throw new DatabaseUnavailable('this job is too far behind to be changed now; try again in a minute');
+  throw new DatabaseUnavailable('this job is too far behind to be changed now', { trouble: 'behind' });
 }
 
 async function changeLocked<T>(

@@ -1,13 +1,6 @@
+import { followingInstant, isHeartbeat, versionDueAt, versionOf } from '../core/instants.ts';
 import { formatKey } from '../core/key.ts';
-import {
-  followingInstant,
-  isHeartbeat,
-  type Ledger,
-  termsAt,
-  type Version,
-  versionDueAt,
-  versionOf,
-} from '../core/ledger.ts';
+import type { Ledger, Version } from '../core/ledger.ts';
 import type { Claim } from '../core/occurrence.ts';
 import {
   applyBacklogDecision,
@@ -19,6 +12,7 @@ import {
   type Refused,
   undecidedRows,
 } from '../core/owed.ts';
+import { termsAt } from '../core/terms.ts';
 import type { Instant } from '../core/time.ts';
 import type { Tx } from '../store/database.ts';
 import { recordAudit } from '../store/job-writing.ts';
@@ -181,7 +175,7 @@ function detailOf(ledger: Ledger, { why, about }: Refused, key: string | null, n
 
 function offSchedule(ledger: Ledger, now: Instant): string {
   const next = isHeartbeat(ledger) ? null : followingInstant(ledger, now);
-  if (isHeartbeat(ledger)) return 'a heartbeat has no occurrences to hand out: run it, and ping without a key';
+  if (isHeartbeat(ledger)) return 'a heartbeat has no occurrences to hand out';
   return `no occurrence is near: ${next === null ? 'none is to come' : `the next one is ${keyOf(ledger, next)}`}`;
 }
 

@@ -1,5 +1,7 @@
+import { anchorHeartbeat, openBeat } from '../core/heartbeat.ts';
 import { changeRow } from '../core/incident.ts';
-import { anchorHeartbeat, currentVersion, isHeartbeat, type Ledger, nextDue, openBeat } from '../core/ledger.ts';
+import { currentVersion, isHeartbeat, nextDue } from '../core/instants.ts';
+import type { Ledger } from '../core/ledger.ts';
 import type { Instant } from '../core/time.ts';
 
 /** Transactions read the clock when they begin: what is this little ahead is of now. */

@@ -1,15 +1,9 @@
 import type { Applied } from '../core/apply.ts';
+import { currentVersion, dueAt, followingInstant, latestInstant, versionOf } from '../core/instants.ts';
 import { formatKey, keyCandidates } from '../core/key.ts';
-import {
-  currentVersion,
-  dueAt,
-  followingInstant,
-  type Ledger,
-  latestInstant,
-  termsAt,
-  versionOf,
-} from '../core/ledger.ts';
+import type { Ledger } from '../core/ledger.ts';
 import { keyInstants, type Ping } from '../core/ping.ts';
+import { termsAt } from '../core/terms.ts';
 import { formatInstant, type Instant } from '../core/time.ts';
 import type { PingAnswer } from './ingest.ts';
 

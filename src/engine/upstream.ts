@@ -1,4 +1,5 @@
-import { followingInstant, isHeartbeat, latestInstant, nextDue, previousDue, type Version } from '../core/ledger.ts';
+import { followingInstant, isHeartbeat, latestInstant, nextDue, previousDue } from '../core/instants.ts';
+import type { Version } from '../core/ledger.ts';
 import type { Instant } from '../core/time.ts';
 import type { Upstream } from '../core/upstream.ts';
 import type { Tx } from '../store/database.ts';

@@ -184,10 +184,11 @@ export async function flush(
   const kept = all ? await outbox.restore(adopt) : null;
   const round = { job: null, adopt, patienceMs: 60_000, budgetMs: Number.POSITIVE_INFINITY, stop: signals.stop };
   const { delivered, rejected, left, reason } = await outbox.collect(round);
-  progress(`${delivered} delivered, ${rejected} rejected, ${left} left`);
+  progress(`${delivered} delivered, ${rejected} rejected, ${left ?? 'no one knows how many'} left`);
   const others = adopt ? null : await outbox.elsewhere(null);
-  const still = left === 0 ? null : `${left} still wait${reason === null ? '' : `: ${reason}`}`;
+  const still = left === 0 || left === null ? null : `${left} still wait${reason === null ? '' : `: ${reason}`}`;
   const unsent = [still, others, kept].filter((text) => text !== null);
   for (const text of unsent) warn(text);
-  return unsent.length === 0 ? DONE : NOT_NOW;
+  // Where nobody could look, something may wait.
+  return unsent.length === 0 && left !== null ? DONE : NOT_NOW;
 }

@@ -14,22 +14,25 @@ export type HttpRequest = {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Uint8Array<ArrayBuffer> | string;
+  /** In milliseconds; 10 s where it is left out. */
+  readonly timeoutMs?: number;
   /** Gives up early: the person at the keyboard wants to go. */
   readonly signal?: AbortSignal;
 };
 
-/** No request takes longer, whatever the other side does: a job waits for it. */
+/** No request of a run takes longer, whatever the other side does: a job waits for it. */
 const TIMEOUT_MS = 10_000;
 
 /** So much of an answer is read; the longest that Rollcall gives, 500 owed occurrences, is a quarter of it. */
 const LONGEST_ANSWER_BYTES = 512 * 1024;
 
 /**
- * One request, answered or not within 10 s. Never throws. Redirects are not followed: they turn a POST into a GET. An
+ * One request, answered or not within its time. Never throws. Redirects are not followed: they turn a POST into a GET. An
  * answer that does not end is read to a limit, and its JSON is null.
  */
-export async function request({ method, url, headers, body, signal }: HttpRequest): Promise<HttpAnswer> {
-  const timeout = AbortSignal.timeout(TIMEOUT_MS);
+export async function request(asked: HttpRequest): Promise<HttpAnswer> {
+  const { method, url, headers, body, signal, timeoutMs = TIMEOUT_MS } = asked;
+  const timeout = AbortSignal.timeout(timeoutMs);
   try {
     const response = await fetch(url, {
       method,
@@ -41,7 +44,7 @@ export async function request({ method, url, headers, body, signal }: HttpReques
     const text = await readText(response);
     return { kind: 'answer', status: response.status, headers: response.headers, json: parseJson(text) };
   } catch (error) {
-    return { kind: 'away', reason: timeout.aborted ? 'no answer within 10 s' : reasonOf(error) };
+    return { kind: 'away', reason: timeout.aborted ? `no answer within ${timeoutMs / 1000} s` : reasonOf(error) };
   }
 }
 

@@ -31,8 +31,8 @@ type Round = {
 type Collected = {
   readonly delivered: number;
   readonly rejected: number;
-  /** Of those meant, how many still wait; those in the hands of a living process too. */
-  readonly left: number;
+  /** Of those meant, how many still wait; those in the hands of a living process too. null: nobody could look. */
+  readonly left: number | null;
   /** Why something was left, where Rollcall is the reason. */
   readonly reason: string | null;
 };
@@ -140,7 +140,9 @@ export function createOutbox(deps: OutboxDeps): Outbox {
       if (round.stop.aborted || clock.monotonic() >= until) break;
       if (isAnothers(letter)) continue;
       await lock.touch();
-      const content = await spool?.read(letter);
+      // One that cannot be read, another user's perhaps, must not keep back all that come after it.
+      const content = await spool?.read(letter).catch(orWarn(warn, 'unread' as const));
+      if (content === 'unread') continue;
       tally.left -= 1;
       if (!content) continue;
       const { ping } = content;
@@ -198,7 +200,7 @@ export function createOutbox(deps: OutboxDeps): Outbox {
       letter.account !== to.account && isMeant(letter, { job, adopt: true }) && !isAnothers(letter);
     const letters = ((await spool?.waiting()) ?? []).filter(isOther);
     if (!spool || letters.length === 0) return null;
-    const contents = await Promise.all(letters.map((letter) => spool.read(letter)));
+    const contents = await Promise.all(letters.map((letter) => spool.read(letter).catch(() => null)));
     const urls = new Set(contents.flatMap((content) => (content ? [content.url] : [])));
     const jobs = new Set(letters.map((letter) => letter.job));
     const which = `jobs: ${listed(jobs)}; written for ${listed(urls)}`;
@@ -226,10 +228,10 @@ export function createOutbox(deps: OutboxDeps): Outbox {
       own.push({ ping, letter: await put(ping), postedMs: clock.monotonic(), tried: false });
     },
     deliverOwn: () => inLine(deliverOwn),
-    collect: (round) => inLine(() => collect(round).catch(orWarn(warn, NOTHING))),
+    collect: (round) => inLine(() => collect(round).catch(orWarn(warn, UNKNOWN))),
     untold: (job, occurrence) => untold(job, occurrence).catch(orWarn(warn, null)),
-    elsewhere: (job) => elsewhere(job).catch(orWarn(warn, null)),
-    restore: (adopt) => restore(adopt).catch(orWarn(warn, null)),
+    elsewhere: (job) => elsewhere(job).catch(notKnown),
+    restore: (adopt) => restore(adopt).catch(notKnown),
   };
 }
 
@@ -243,6 +245,7 @@ function listed(words: ReadonlySet<string>): string {
 }
 
 const NOTHING: Collected = { delivered: 0, rejected: 0, left: 0, reason: null };
+const UNKNOWN: Collected = { ...NOTHING, left: null };
 const TOO_OLD: Receipt = {
   kind: 'rejected',
   reason: 'it is older than 30 days: Rollcall would take it for one of now',
@@ -259,6 +262,9 @@ function isInHands({ name, pid }: Letter, now: Instant): boolean {
 function nameOf({ job, action, at }: Ping): string {
   return `the ping ${job}/${action} of ${new Date(at).toISOString()}`;
 }
+
+/** Whoever asked whether something waits is told that nobody could look. */
+const notKnown = (error: Error): string => `what waits in the spool is not known (${error.message})`;
 
 /** A folder that cannot be read or written is no reason not to run the command. */
 function orWarn<T>(warn: (text: string) => void, instead: T): (error: unknown) => T {

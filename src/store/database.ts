@@ -3,7 +3,7 @@ import type postgres from 'postgres';
 import type { Instant } from '../core/time.ts';
 import { Pool } from './pool.ts';
 import { Scope } from './scope.ts';
-import { DatabaseUnavailable, unavailable, unavailableOr } from './unavailable.ts';
+import { DatabaseUnavailable, type Trouble, unavailable, unavailableOr } from './unavailable.ts';
 
 export { DatabaseUnavailable } from './unavailable.ts';
 
@@ -77,8 +77,10 @@ export function connect(url: string, options: ConnectOptions = {}): Database {
   const clock = options.now ?? 'database';
   return {
     transaction: (work, { statementTimeoutMs = 10_000, deadlineMs = 15_000 } = {}) =>
-      withDeadline(deadlineMs, async (signal) => {
-        const scope = await begin(pool, { statementTimeoutMs, deadlineMs }, signal);
+      withDeadline(deadlineMs, async (deadline) => {
+        const scope = await begin(pool, { statementTimeoutMs, deadlineMs }, deadline.signal);
+        // A server answers: what is not done in time takes it too long.
+        deadline.trouble = 'slow';
         const now = clock === 'database' ? scope.now : clock();
         return runWork(scope, work, { now, clock }).finally(() => pool.giveBack(scope.connection));
       }),
@@ -86,14 +88,18 @@ export function connect(url: string, options: ConnectOptions = {}): Database {
   };
 }
 
-async function withDeadline<T>(ms: number, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const deadline = new AbortController();
-  const timer = setTimeout(
-    () => deadline.abort(new DatabaseUnavailable(`database unavailable: not done within ${ms} ms`)),
-    ms,
-  );
+/** What it means if it passes now. */
+type Deadline = { readonly signal: AbortSignal; trouble: Trouble };
+
+async function withDeadline<T>(ms: number, run: (deadline: Deadline) => Promise<T>): Promise<T> {
+  const passed = new AbortController();
+  const deadline: Deadline = { signal: passed.signal, trouble: 'away' };
+  const timer = setTimeout(() => {
+    const { trouble } = deadline;
+    passed.abort(new DatabaseUnavailable(`database unavailable: not done within ${ms} ms`, { trouble }));
+  }, ms);
   try {
-    return await run(deadline.signal);
+    return await run(deadline);
   } finally {
     clearTimeout(timer);
   }

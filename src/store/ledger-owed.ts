@@ -1,8 +1,10 @@
 import type { Claim } from '../core/occurrence.ts';
 import type { Instant } from '../core/time.ts';
 import type { Tx } from './database.ts';
-import { iso, rowColumns, runColumns, type StoredRow, type StoredRun, type Wish } from './ledger.ts';
+import { iso, rowColumns, type StoredRow } from './ledger-rows.ts';
+import { runColumns, type StoredRun } from './ledger-runs.ts';
 import type { Outcome } from './ledger-save.ts';
+import type { Wish } from './ledger-wish.ts';
 
 export type StoredClaim = Omit<Claim, 'run'> & { readonly jobId: number; readonly run: StoredRun };
 

@@ -1,3 +1,6 @@
+/** `away`: no server answers. `slow`: it does, and this took it too long. `behind`: the job has to be judged first. */
+export type Trouble = 'away' | 'slow' | 'behind';
+
 /**
  * The database could not be reached, or gave up in the middle: nothing is wrong with the request, and trying again later
  * is right (HTTP 503 with Retry-After). When `mayHaveCommitted` is set, the connection broke during the commit and
@@ -8,13 +11,18 @@ export class DatabaseUnavailable extends Error {
   readonly mayHaveCommitted: boolean;
   /** The SQLSTATE or socket error code behind it, where there is one. */
   readonly code: string | null;
+  /** What a caller is told. */
+  readonly trouble: Trouble;
 
-  constructor(message: string, options: { cause?: unknown; mayHaveCommitted?: boolean } = {}) {
+  constructor(message: string, options: { cause?: unknown; mayHaveCommitted?: boolean; trouble?: Trouble } = {}) {
     super(message, { cause: options.cause });
     this.mayHaveCommitted = options.mayHaveCommitted ?? false;
     this.code = codeOf(options.cause);
+    this.trouble = options.trouble ?? (this.code === STATEMENT_TIMEOUT ? 'slow' : 'away');
   }
 }
+
+const STATEMENT_TIMEOUT = '57014';
 
 /** SQLSTATE classes and codes that say "not now" rather than "not so". */
 const NOT_NOW =
@@ -29,7 +37,9 @@ export function unavailableOr(error: unknown): unknown {
 
 export function unavailable(cause: unknown, mayHaveCommitted = false): DatabaseUnavailable {
   if (cause instanceof DatabaseUnavailable && cause.mayHaveCommitted === mayHaveCommitted) return cause;
-  return new DatabaseUnavailable(`database unavailable: ${reasonOf(cause)}`, { cause, mayHaveCommitted });
+  // Lost because it took too long: that is still what is true of it.
+  const known = cause instanceof DatabaseUnavailable ? { trouble: cause.trouble } : {};
+  return new DatabaseUnavailable(`database unavailable: ${reasonOf(cause)}`, { cause, mayHaveCommitted, ...known });
 }
 
 /** The code of an error or of what caused it: drizzle wraps the driver's errors. */

@@ -1,6 +1,7 @@
 import type { Context, ErrorHandler, Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { DatabaseUnavailable } from '../store/database.ts';
+import type { Trouble } from '../store/unavailable.ts';
 
 /** What a caller reads about one wrong field; `path` as in `schedules.0.cron`. */
 type ProblemError = { readonly path: string; readonly message: string };
@@ -57,10 +58,16 @@ export function problem(
   });
 }
 
+const TROUBLES: Readonly<Record<Trouble, string>> = {
+  away: 'The database is not available right now. Please send the request again.',
+  slow: 'The database took too long over this, and it was given up. Please send the request again: what is done already stays done.',
+  behind: 'This job is far behind, and has to be judged first. Please send the request again in a minute.',
+};
+
 /** 503 with Retry-After: nothing is known to have been stored, and the same request may be sent again. */
-export function databaseAway(): Response {
+export function databaseAway(trouble: Trouble = 'away'): Response {
   return problem(503, {
-    detail: 'The database is not available right now. Please send the request again.',
+    detail: TROUBLES[trouble],
     headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) },
   });
 }
@@ -68,7 +75,7 @@ export function databaseAway(): Response {
 /** The answer to what a handler threw. Only a lost database and Hono's own refusals are expected; the rest is a bug. */
 export function onError(log: { error(fields: object, message: string): void }): ErrorHandler {
   return (error, c) => {
-    if (error instanceof DatabaseUnavailable) return databaseAway();
+    if (error instanceof DatabaseUnavailable) return databaseAway(error.trouble);
     if (error instanceof HTTPException) return problem(error.status, { detail: error.message });
     log.error({ error, method: c.req.method, path: pathForLog(c.req.path) }, 'a request failed unexpectedly');
     return problem(500, { detail: 'Something went wrong inside Rollcall; its log says what.' });

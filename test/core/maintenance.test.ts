@@ -166,4 +166,19 @@ describe('what is known about a job', () => {
     expect(ask([replaced], '2026-03-01T02:15:00Z', '2026-03-01T02:29:59Z')).toEqual(note);
     expect(ask([replaced], '2026-03-01T02:15:00Z', '2026-03-01T02:45:00Z')).toBeNull();
   });
+
+  test('a window that was replaced when it was over holds what was due in it: the name was only used again', () => {
+    const over = revision({ knownUntil: at('2026-03-01T04:00:00Z'), isReplaced: true });
+    expect(ask([over], '2026-03-01T03:55:00Z', '2026-03-01T04:05:00Z')).toEqual(note);
+    expect(ask([over], '2026-03-01T04:00:00Z', '2026-03-01T04:05:00Z')).toBeNull();
+    const weekly: When = {
+      kind: 'weekly',
+      zone: 'UTC',
+      weekly: [{ days: ['sun'], start: '02:00', duration: 7200 }],
+    };
+    const changed = revision({ knownUntil: at('2026-03-08T03:00:00Z'), isReplaced: true }, weekly);
+    expect(ask([changed], '2026-03-01T02:00:00Z', '2026-03-08T03:00:00Z')).toEqual(note);
+    // Last Sunday's is over; this one's was under way, and the new definition says what becomes of it.
+    expect(ask([changed], '2026-03-08T02:00:00Z', '2026-03-08T03:00:00Z')).toBeNull();
+  });
 });

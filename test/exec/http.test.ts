@@ -31,6 +31,17 @@ test('an answer that does not end is read to a limit, and then hung up on', asyn
   expect(written).toBeLessThan(32 * 1024 * 1024);
 });
 
+test('an answer that does not come is waited for as long as was said', async () => {
+  const silent = createServer(() => undefined);
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+  const address = silent.address();
+  const port = typeof address === 'object' ? address?.port : 0;
+  const asked = { method: 'GET', url: `http://127.0.0.1:${port}`, headers: {}, timeoutMs: 50 } as const;
+  expect(await request(asked)).toEqual({ kind: 'away', reason: 'no answer within 0.05 s' });
+  silent.closeAllConnections();
+  silent.close();
+});
+
 test.each([
   ['5', 5000],
   ['2592000', 2_592_000_000],

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -29,6 +29,23 @@ const flush = (spool: string) => startExec(file, ['--flush', '--spool', spool], 
 test.skipIf(process.platform !== 'linux')('a spool below /proc is said, and nothing hangs', async () => {
   const { code, err } = await outcome(flush('/proc/rollcall'));
   expect([code, err]).toEqual([75, expect.stringMatching(KEPT_NOWHERE)]);
+});
+
+const LETTER = '000000000000001-1-aaaaaaaaaaaa.bbbbbbbbbbbb.backup.ping';
+
+test('--flush with a ping that cannot be read ends with 75: it waits', async () => {
+  const spool = join(folder, 'unreadable-ping');
+  await mkdir(join(spool, LETTER), { recursive: true });
+  const { code, err } = await outcome(startExec(file, ['--flush', '--adopt', '--spool', spool], outside));
+  expect([code, err]).toEqual([75, expect.stringMatching(/the spool: EISDIR.*\nrollcall: 1 still wait\n$/)]);
+});
+
+test('--flush --all where nobody can look for what was rejected ends with 75', async () => {
+  const spool = join(folder, 'unreadable-rejected');
+  await mkdir(spool);
+  await writeFile(join(spool, 'rejected'), 'no folder');
+  const { code, err } = await outcome(startExec(file, ['--flush', '--all', '--spool', spool], outside));
+  expect([code, err]).toEqual([75, expect.stringMatching(/^rollcall: what waits in the spool is not known \(ENOTDIR/)]);
 });
 
 test('a folder that was deleted, a relative spool, and a TMPDIR that is none: each is said, and the command runs', async () => {

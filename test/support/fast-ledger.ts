@@ -10,18 +10,10 @@ import {
   applyVersion,
 } from '../../src/core/change.ts';
 import { heartbeatPeriod } from '../../src/core/definition.ts';
+import { anchorHeartbeat } from '../../src/core/heartbeat.ts';
+import { nextDue } from '../../src/core/instants.ts';
 import { parseKey } from '../../src/core/key.ts';
-import {
-  anchorHeartbeat,
-  byDue,
-  type Incident,
-  type Ledger,
-  nextDue,
-  nothingDone,
-  type Row,
-  rowTerms,
-  runsOf,
-} from '../../src/core/ledger.ts';
+import { type Incident, type Ledger, nothingDone, type Row } from '../../src/core/ledger.ts';
 import { type Claim, inProgress, type Run } from '../../src/core/occurrence.ts';
 import {
   applyBacklogDecision,
@@ -33,8 +25,10 @@ import {
   isUnconfirmed,
   throttleMs,
 } from '../../src/core/owed.ts';
+import { byDue, runsOf } from '../../src/core/rows.ts';
 import { timetable } from '../../src/core/schedule.ts';
 import { jobStatus } from '../../src/core/status.ts';
+import { rowTerms } from '../../src/core/terms.ts';
 import type { Instant } from '../../src/core/time.ts';
 import type { Upstream } from '../../src/core/upstream.ts';
 import type { Zone } from '../../src/core/zone.ts';

@@ -43,7 +43,7 @@ type Version = {
 type Occurrence = {
   readonly due: Instant;
   readonly standsFor: number;
-  version: Version;
+  readonly version: Version;
   /** A ping, a person or a check touched it: an edit does not take it away. */
   recorded: boolean;
   state: 'open' | Settled;
@@ -51,8 +51,8 @@ type Occurrence = {
   note: string | null;
   /** The kinds of incidents it has joined (R60). */
   readonly countsFor: Set<IncidentKind>;
-  /** A window was known when its start was waited for. */
-  isExcused: boolean;
+  /** The start instant that passed while a window was known. */
+  excusedStart: Instant | null;
   /** Failed or confirmed, and not wanted under settings that an edit replaced. */
   isGivenUp: boolean;
   /** Unknown, and a person said *run* (R44). */
@@ -114,6 +114,7 @@ const TROUBLES: readonly IncidentKind[] = ['not_started', 'missing', 'late', 'ov
 const ONE_AT_A_TIME: readonly IncidentKind[] = [...TROUBLES, 'failed', 'expired'];
 const FINISHED: readonly string[] = ['on_time', 'late', 'expired', 'coalesced', 'skipped'];
 const COMPLETED: readonly string[] = ['on_time', 'late', 'expired'];
+const ENDED: readonly string[] = [...COMPLETED, 'failed'];
 
 class SlowLedger {
   readonly #history: History;
@@ -138,6 +139,8 @@ class SlowLedger {
   #beat: Occurrence | null = null;
   #anchor: Instant = 0;
   #replaying = false;
+  /** Only the clock acts. */
+  #isAdvancing = false;
   /** Counts what was settled, opened, joined and ended. */
   #changes = 0;
   #nextOf = new Map<Instant, Instant | null>();
@@ -166,11 +169,13 @@ class SlowLedger {
   }
 
   advance(to: Instant): void {
+    this.#isAdvancing = true;
     while (this.#now < to) {
       const ticks = this.#interestingInstants().filter((at) => at > this.#now && at < to);
       this.#now = ticks.reduce((least, at) => Math.min(least, at), to);
       this.#judgeAll();
     }
+    this.#isAdvancing = false;
   }
 
   /** Every instant at which a rule could begin to hold; too many do no harm, one too few would. */
@@ -221,6 +226,8 @@ class SlowLedger {
     } else if (o.state === 'open') {
       const startBy = this.#startBy(o);
       const isBlocked = this.#isBlocked(o);
+      // From its first check on it has a row, also where an edit moves that check to a later instant.
+      if (isBlocked && this.#now >= this.#firstCheck(o)) o.recorded = true;
       if (!isBlocked && startBy !== null && this.#isPast(startBy) && !this.#isBegun(o)) this.#missStart(o, startBy);
       if (this.#hasOverrun(o)) this.#joinTrouble('overrun', o);
       if (!isBlocked && this.#isPast(this.#deadline(o))) this.#joinTrouble(this.#isBegun(o) ? 'late' : 'missing', o);
@@ -237,7 +244,11 @@ class SlowLedger {
   /** R61: past its deadline, or missed, and nobody ever began it. */
   #isSilentInWindow(o: Occurrence): boolean {
     const isSilent = o.state === 'missed' || (o.state === 'open' && this.#isPast(this.#deadline(o)));
-    return isSilent && !this.#isBegun(o) && this.#window(o) !== null;
+    const window = isSilent && !this.#isBegun(o) ? this.#window(o) : null;
+    if (window?.knownFrom !== this.#now || !this.#isAdvancing) return window !== null;
+    // Its checks of this very instant know it too; what has none waits for the input that tells of the window.
+    const checks = [this.#deadline(o), this.#missedAt(o), this.#coalesceAt(o)];
+    return checks.some((at) => at !== null && this.#heardBy(at) === this.#now);
   }
 
   #skipInWindow(o: Occurrence): void {
@@ -263,10 +274,10 @@ class SlowLedger {
     return known.findLast(({ from, until }) => from <= due && due < until) ?? null;
   }
 
-  /** A window that is taken back gives nothing back. */
+  /** A window that is taken back gives nothing back; an edit of `start_within` asks anew. */
   #missStart(o: Occurrence, startBy: Instant): void {
-    o.isExcused ||= this.#window(o) !== null;
-    if (!o.isExcused && this.#window(o, this.#heardBy(startBy)) === null) this.#joinTrouble('not_started', o);
+    if (this.#window(o) !== null || this.#window(o, this.#heardBy(startBy)) !== null) o.excusedStart = startBy;
+    if (o.excusedStart !== startBy) this.#joinTrouble('not_started', o);
   }
 
   /** R23: `covered_by` is the first later completion; once covered stays covered. */
@@ -322,7 +333,6 @@ class SlowLedger {
       if (!this.#occurrences.includes(o)) continue;
       const isDueToo = table?.previous(o.due + 1)?.at === o.due;
       if (!isDueToo) this.#settle(o, 'skipped', 'schedule_changed');
-      else if (o.due > start) o.version = version;
     }
     for (const due of table?.dueIn(start, this.#history.until) ?? []) this.#add(due, version);
     if (table || !this.#beat || !this.#occurrences.includes(this.#beat)) this.#beat = null;
@@ -337,7 +347,7 @@ class SlowLedger {
       state: 'open',
       reason: null,
       note: null,
-      isExcused: false,
+      excusedStart: null,
       settledAt: null,
       completedBy: null,
     } as const;
@@ -410,8 +420,10 @@ class SlowLedger {
   /** R62: when what goes first was done, or it began all the same; Infinity: neither yet. */
   #releasedAt(o: Occurrence): Instant {
     const runs = this.#runsOf(o);
-    const begun = runs.flatMap(({ start, lateStart, ends }) => start ?? lateStart ?? ends.map(({ at }) => at));
-    return Math.max(o.due, Math.min(this.#upstreamDone(o), ...begun));
+    const begun = runs.flatMap(({ start, lateStart }) => start ?? lateStart ?? []);
+    // Of a run that was never announced its end says that it began.
+    const ended = ENDED.includes(o.state) ? [o.settledAt ?? 0] : runs.flatMap(({ ends }) => ends.map(({ at }) => at));
+    return Math.max(o.due, Math.min(this.#upstreamDone(o), ...begun, ...ended));
   }
 
   /** From then on its start and its grace count; where its window ended before that, nothing counts anew. */
@@ -429,8 +441,9 @@ class SlowLedger {
   }
 
   /** When the last of the occurrences that go first was done, as is known now; Infinity: one is not. */
-  #upstreamDone({ due: at }: Occurrence): Instant {
-    if (this.#period() !== null) return Number.NEGATIVE_INFINITY;
+  #upstreamDone({ due: at, version }: Occurrence): Instant {
+    // A heartbeat waits for nothing; nor does what is left of one.
+    if (this.#period() !== null || version.period !== null) return Number.NEGATIVE_INFINITY;
     const latest = this.#history.after.flatMap((upstream) => {
       const before = upstream.filter(({ due }) => due <= at);
       return before.length === 0 ? [] : [before.reduce((last, one) => (one.due >= last.due ? one : last))];
@@ -443,7 +456,7 @@ class SlowLedger {
 
   /** Blocked, and it has a row. */
   #isHeldBack(o: Occurrence): boolean {
-    const hasRow = o.recorded || this.#isPast(this.#firstCheck(o));
+    const hasRow = o.recorded || this.#now >= this.#firstCheck(o);
     return o.state === 'open' && hasRow && this.#isBlocked(o);
   }
 
@@ -535,8 +548,8 @@ class SlowLedger {
   #missedAt(o: Occurrence): Instant | null {
     const end = this.#windowEnd(o);
     if (end === null) return null;
-    // The window of a blocked one ends as ever; of one that waited, not before its grace.
-    return this.#isBlocked(o) ? end : Math.max(end, this.#graceEnd(o), ...this.#openLimits(o));
+    // The window of a blocked one ends as ever; of one that waited, not before its deadline.
+    return this.#isBlocked(o) ? end : Math.max(end, this.#deadline(o));
   }
 
   #isRunning(o: Occurrence): boolean {
@@ -550,7 +563,7 @@ class SlowLedger {
     if (o.state !== 'open') return o.state;
     if (this.#paused() && !this.#replaying) return o.frozen ?? 'expected';
     if (this.#isRunning(o)) return 'running';
-    return this.#isPast(this.#deadline(o)) && !this.#isTouched(o) ? 'overdue' : 'expected';
+    return this.#isPast(this.#deadline(o)) && !this.#isBlocked(o) && !this.#isTouched(o) ? 'overdue' : 'expected';
   }
 
   // ---- Settling (R11 to R14, R22 to R25) ----------------------------------------------------------------------------
@@ -865,7 +878,11 @@ class SlowLedger {
     this.#settings = settings;
     // What is settled may stop being wanted, but an edit makes no debts of it (R28).
     for (const o of unwanted) o.isGivenUp = true;
-    if (isNewVersion) this.#beginVersion(this.#now, expected);
+    if (isNewVersion) {
+      this.#beginVersion(this.#now, expected);
+      // What is due by then has a row.
+      for (const o of this.#occurrences) if (o.due <= this.#now && this.#isBlocked(o)) o.recorded = true;
+    }
     if (!this.#paused()) this.#coverFirst(idle);
     const decisive = (one: HistorySettings) =>
       [one.missedRuns, one.maxCatchUp, one.early, one.startWithin, one.grace, one.usefulFor, one.maxRuntime].join();
@@ -1102,8 +1119,9 @@ class SlowLedger {
     if (member) member.left = false;
     else incident.members.push({ occurrence: o, left: false });
     o.countsFor.add(kind);
+    if (!this.#isReached(kind)) return;
     if (incident.events.length > 0) this.#remind(incident, o, before);
-    else if (this.#isReached(kind)) this.#tell(incident, o, before);
+    else this.#tell(incident, o, before);
   }
 
   #tell(incident: Incident, o: Occurrence | null, before: IncidentKind | null): void {

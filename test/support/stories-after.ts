@@ -1,4 +1,4 @@
-import { goesAfter, incident, job, matched, row, type Story, start, success, told } from './story.ts';
+import { fail, goesAfter, incident, job, log, matched, row, type Story, start, success, told } from './story.ts';
 
 const DIGEST = job({ missedRuns: 'skip', usefulFor: 1800 });
 
@@ -55,6 +55,38 @@ export const afterStories: readonly Story[] = [
     name: 'the window of a blocked one ends as ever: it is missed, and nobody is called',
     history: goesAfter(told({ created: '08:30', until: '09:50', settings: DIGEST }, []), ['08:50, 09:40']),
     expect: { occurrences: [row('09:00', 'missed')], incidents: [], status: 'up' },
+  },
+  {
+    name: 'a blocked one that is released in the very instant in which its window ends is missed, and nobody is called',
+    history: goesAfter(told({ created: '08:30', until: '09:50', settings: DIGEST }, []), ['08:50, 09:30']),
+    expect: { occurrences: [row('09:00', 'missed')], incidents: [], status: 'up' },
+  },
+  {
+    name: 'a grace that is shorter than the time between two looks ends when it ends',
+    history: goesAfter(told({ created: '08:30', until: '09:50', settings: job({ grace: 2 }) }, [log('09:30')]), [
+      '08:50, 09:30:05',
+    ]),
+    expect: { incidents: [incident('missing', ['09:00'], ['opened, 09:30:07, 09:00'])] },
+  },
+  {
+    name: 'one that fails without a start has begun all the same: what comes after its grace is late',
+    history: goesAfter(
+      told({ created: '08:30', until: '09:50', settings: job({ grace: 60 }) }, [fail('09:10'), success('09:12')]),
+      ['08:50, 09:30'],
+    ),
+    expect: { occurrences: [row('09:00', 'late')] },
+  },
+  {
+    name: 'a start that comes after the end of its run says when the occurrence began',
+    history: goesAfter(
+      told({ created: '08:30', until: '09:50', settings: job({ grace: 60 }) }, [
+        fail('09:10', { rid: 'a' }),
+        start('09:10:10', { rid: 'a', ownAt: '09:05' }),
+        success('09:10:30', { rid: 'b' }),
+      ]),
+      ['08:50, 09:30'],
+    ),
+    expect: { occurrences: [row('09:00', 'late')] },
   },
   {
     name: 'a digest that runs when its window is over is expired, although it had to wait',

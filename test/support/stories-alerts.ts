@@ -1,4 +1,5 @@
 import {
+  claim,
   edit,
   fail,
   heartbeat,
@@ -110,15 +111,19 @@ const thresholds: readonly Story[] = [
     },
   },
   {
-    name: 'a threshold that is lowered tells at once, of the newest one, and what joins later is told as ever',
-    history: told({ created: '08:30', until: '12:10', settings: job({ alertAfter: THREE_IN_A_ROW }) }, [
+    name: 'a threshold that is lowered tells at once, of the newest one, and what joins after a good run when it is reached again',
+    history: told({ created: '08:30', until: '13:10', settings: job({ alertAfter: THREE_IN_A_ROW }) }, [
       edit('10:30', job({ alertAfter: { missing: { count: 2, of: 2 } } })),
       success('11:01'),
     ]),
     expect: {
       incidents: [
         {
-          ...incident('missing', ['09:00', '10:00', '12:00'], ['opened, 10:30, 10:00', 'reminded, 12:05, 12:00']),
+          ...incident(
+            'missing',
+            ['09:00', '10:00', '12:00', '13:00'],
+            ['opened, 10:30, 10:00', 'reminded, 13:05, 13:00'],
+          ),
           ...openedAt('09:05'),
         },
       ],
@@ -234,6 +239,23 @@ const windows: readonly Story[] = [
       ],
       incidents: [incident('missing', ['09:00'], ['opened, 09:05, 09:00'], '09:10')],
       owed: [],
+    },
+  },
+  {
+    name: 'a window that is known only in a pause is about what is missed in that pause too',
+    history: told(
+      { created: '08:30', until: '11:00', settings: digest({ grace: 60 }) },
+      [claim('09:00:30', 'a'), pause('09:00:45'), knowMaintenance('09:40'), resume('10:10')],
+      [],
+      [maintained('deploy', '09:00', '10:00', { known: '09:40' })],
+    ),
+    expect: {
+      occurrences: [
+        skipped('09:00', 'deploy'),
+        row('10:00', 'skipped', { reason: 'paused' }),
+        row('11:00', 'expected'),
+      ],
+      incidents: [],
     },
   },
   {

@@ -109,14 +109,16 @@ const RID_USED =
   'a run or an earlier claim of this job has had this run id: make a new one for each run, such as $(uuidgen)';
 
 /** What whoever asked can do about it. */
-const WHAT_TO_DO: Readonly<Record<Refusal, (slug: string) => string>> = {
+const WHAT_TO_DO: Readonly<Record<Refusal, (slug: string, isPast: boolean) => string>> = {
   paused: (slug) => `to resume it: POST /api/v1/jobs/${slug}/resume, or rollcall resume ${slug}`,
   backlog: (slug) =>
     `to say so: POST /api/v1/jobs/${slug}/backlog {"decision": "run" or "skip"}, or rollcall backlog ${slug} run or skip`,
   not_yet: () => 'ask again after Retry-After',
   in_progress: () => 'ask again after Retry-After',
   completed: () => 'there is nothing to run now',
-  off_schedule: () => 'there is nothing to run now',
+  // Of a heartbeat, and of a run by hand, nothing is claimed.
+  off_schedule: (_, isPast) =>
+    isPast ? 'there is nothing to run now' : 'whatever is run now needs no claim, and its pings no key',
 };
 
 type NotHandedOut = Extract<ClaimAnswer, { readonly outcome: 'refused' }>;
@@ -124,7 +126,7 @@ type NotHandedOut = Extract<ClaimAnswer, { readonly outcome: 'refused' }>;
 function notHandedOut(slug: string, { type, detail, retryAfterMs, past }: NotHandedOut): Response {
   return problem(409, {
     type,
-    detail: `${detail}; ${WHAT_TO_DO[type](slug)}`,
+    detail: `${detail}; ${WHAT_TO_DO[type](slug, past !== null)}`,
     // Whole seconds, and none too early.
     headers: retryAfterMs === null ? {} : { 'Retry-After': String(Math.max(1, Math.ceil(retryAfterMs / 1000))) },
     members: past && { past: { key: past.key, useful_until: formatInstant(past.usefulUntil) } },

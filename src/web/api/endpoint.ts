@@ -6,7 +6,7 @@ import { BrokenJob } from '../../engine/changing.ts';
 import { ClockInDoubt, refuseInDoubt } from '../../store/clock-doubt.ts';
 import { type Database, DatabaseUnavailable } from '../../store/database.ts';
 import { databaseAway, problem } from '../problem.ts';
-import { authenticate, type Caller, unauthorized } from './auth.ts';
+import { authenticate, beyondScope, type Caller, isAllowed, unauthorized } from './auth.ts';
 import { brokenJob } from './refusal.ts';
 import { problemSchema } from './schemas.ts';
 
@@ -31,7 +31,7 @@ export type Endpoint = {
   readonly body?: z.ZodType;
   /** A change that is possible although the clock is in doubt. */
   readonly isForDoubt?: boolean;
-  /** What it answers beside 401 and 503, which all do. */
+  /** What it answers beside 401, 403 and 503, which all do. */
   readonly answers: Readonly<Record<number, AnswerDoc>>;
   readonly run: (c: Context, caller: Caller) => Promise<Response>;
 };
@@ -52,19 +52,28 @@ export function addEndpoint(app: OpenAPIHono<BlankEnv>, endpoint: Endpoint, data
   app.on(endpoint.method.toUpperCase(), endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'), async (c) => {
     try {
       const caller = await authenticate(c, database);
-      if (caller && endpoint.method !== 'get' && !endpoint.isForDoubt) await database.transaction(refuseInDoubt);
-      const answer = caller ? await endpoint.run(c, caller) : unauthorized();
+      const answer = await answerCaller(c, { endpoint, caller, database });
       // What one key may see is nobody else's, and is true only now.
       if (!answer.headers.has('Cache-Control')) answer.headers.set('Cache-Control', 'private, no-store');
       return answer;
     } catch (error) {
       // A clock does not come back within seconds: no Retry-After.
       if (error instanceof ClockInDoubt) return problem(503, { type: 'clock_in_doubt', detail: error.message });
-      if (error instanceof DatabaseUnavailable) return databaseAway();
+      if (error instanceof DatabaseUnavailable) return databaseAway(error.trouble);
       if (error instanceof BrokenJob) return brokenJob(error);
       throw error;
     }
   });
+}
+
+type Asked = { readonly endpoint: Endpoint; readonly caller: Caller | null; readonly database: Database };
+
+async function answerCaller(c: Context, { endpoint, caller, database }: Asked): Promise<Response> {
+  const { method, isForDoubt } = endpoint;
+  if (!caller) return unauthorized();
+  if (!isAllowed(caller, method)) return beyondScope(caller, method);
+  if (method !== 'get' && !isForDoubt) await database.transaction(refuseInDoubt);
+  return endpoint.run(c, caller);
 }
 
 const PARAMETERS: Readonly<Record<string, string>> = {
@@ -79,6 +88,7 @@ function describe({ method, path, tag, id, summary, description, query, body, an
   const all = {
     ...answers,
     401: problemAnswer('No valid API key.'),
+    403: problemAnswer('scope: the API key may not do this.'),
     503: problemAnswer('The database is away, or (a change) its clock is in doubt.'),
   };
   return {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { parsed, type Result, refused } from '../core/time.ts';
 import { isSlug } from '../web/api/slug.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
-import { type CommandDeps, giveUp, refusedCall, type Unwelcome } from './remote.ts';
+import { type Ask, type CommandDeps, giveUp, type RemoteAnswer, refusedCall, type Unwelcome } from './remote.ts';
 
 const windowShape = z.object({
   slug: z.string(),
@@ -56,7 +56,11 @@ function refusalOf(slug: string | undefined, options: MaintenanceOptions): Unwel
   if (!isSlug(slug))
     return refusedCall(`no window is called ${JSON.stringify(slug)}: a slug is 1 to 100 of a-z, 0-9, "-" and "_"`);
   if (options.end && given.length > 0) return refusedCall(`--end stands alone: leave out --${given[0]}`);
-  return null;
+  // An unset variable of a script must not make it a window about every job.
+  const empty = (['jobs', 'tags'] as const).find(
+    (name) => options[name] !== undefined && listOf(options[name]).length === 0,
+  );
+  return empty ? refusedCall(`--${empty} names none: leave it out for all jobs`) : null;
 }
 
 async function list({ json = false }: MaintenanceOptions, { ask, ...output }: CommandDeps): Promise<ExitCode> {
@@ -68,7 +72,12 @@ async function list({ json = false }: MaintenanceOptions, { ask, ...output }: Co
 
 function asTable(windows: readonly Window[]): string {
   if (windows.length === 0) return 'no maintenance windows';
-  const lines = windows.map((window) => [window.slug, whenOf(window), whomOf(window), window.reason]);
+  const lines = windows.map((window) => [
+    window.slug,
+    whenOf(window),
+    whomOf(window),
+    window.reason.replaceAll(/\s+/g, ' ').trim(),
+  ]);
   const rows = [['SLUG', 'WHEN', 'JOBS', 'REASON'], ...lines];
   const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const line = (row: readonly string[]): string => row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join('  ');
@@ -86,12 +95,25 @@ async function begin(slug: string, options: MaintenanceOptions, { ask, ...output
   const { for: duration, ics, jobs, tags, json = false, end: _, ...rest } = options;
   const calendar = ics === undefined ? parsed({}) : await readCalendar(ics);
   if (!calendar.ok) return giveUp(output, refusedCall(calendar.reason), json);
+  const kept = await keptOf(slug, options, ask);
+  if (!kept.ok) return giveUp(output, kept, json);
   const lists = { ...(jobs && { jobs: listOf(jobs) }), ...(tags && { tags: listOf(tags) }) };
-  const body = { ...rest, ...lists, ...calendar.value, ...(duration !== undefined && { duration }) };
+  const body = { ...kept.value, ...rest, ...lists, ...calendar.value, ...(duration !== undefined && { duration }) };
   const answer = await ask({ method: 'PUT', path: `/maintenance/${slug}`, body, shape: windowShape });
   if (!answer.ok) return giveUp(output, answer, json);
   output.out(json ? `${JSON.stringify(answer.json)}\n` : inWords(answer.value));
   return EXIT.done;
+}
+
+/** Of a window that is not over, whom it is about and why, as far as that is not said anew: `--for 1h` is one hour more of it. */
+async function keptOf(slug: string, { jobs, tags }: MaintenanceOptions, ask: Ask): Promise<RemoteAnswer<object>> {
+  const answer = await ask({ path: `/maintenance/${slug}`, shape: windowShape });
+  if (!answer.ok && answer.exit !== EXIT.notFound) return answer;
+  if (!answer.ok || answer.value.next === null) return { ok: true, value: {}, json: null };
+  const { name, reason, ...whom } = answer.value;
+  const isSaidAnew = jobs !== undefined || tags !== undefined;
+  const lists = isSaidAnew ? {} : { jobs: whom.jobs, tags: whom.tags };
+  return { ok: true, value: { name, reason, ...lists }, json: null };
 }
 
 async function end(slug: string, { json = false }: MaintenanceOptions, { ask, ...output }: CommandDeps) {
@@ -103,7 +125,9 @@ async function end(slug: string, { json = false }: MaintenanceOptions, { ask, ..
 
 /** A file here, or an address that Rollcall reads by itself. */
 async function readCalendar(ics: string): Promise<Result<object>> {
-  if (/^https?:\/\//i.test(ics)) return parsed({ ics_url: ics });
+  // What calendar programs call webcal is fetched over https.
+  const address = ics.replace(/^webcals?:\/\//i, 'https://');
+  if (/^https?:\/\//i.test(address)) return parsed({ ics_url: address });
   try {
     return parsed({ ics: await readFile(ics, 'utf8') });
   } catch (error) {

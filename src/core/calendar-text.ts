@@ -28,7 +28,10 @@ export type CalendarContext = {
 export const LARGEST_CALENDAR = 1_000_000;
 const MOST_EVENTS = 10_000;
 const MOST_RULES = 300;
+const LONGEST_ZONE = 200;
 const DAY_MS = 86_400_000;
+
+const TOO_LONG = 'has events that repeat, or take the place of others, and take too long to follow';
 
 /** jCal (RFC 7265): name, parameters, type, values. */
 type Property = readonly [string, Readonly<Record<string, unknown>>, string, ...unknown[]];
@@ -70,9 +73,13 @@ function componentsOf(text: string): readonly Component[] {
 /** One event or one moved occurrence, before they are put together. */
 type Read = CalendarEvent & {
   readonly uid: string | null;
-  readonly moved: LocalTime | null;
+  /** The start of an event of which it takes the place; null: it takes none. */
+  readonly inPlaceOf: ((event: Starting) => readonly LocalTime[]) | null;
   readonly cancelled: boolean;
 };
+
+/** What the clock of an event is, by which its RDATE, EXDATE and RECURRENCE-ID are read. */
+type Starting = Pick<CalendarEvent, 'zone' | 'start' | 'length'>;
 
 function readEvents(components: readonly Component[], context: CalendarContext): readonly CalendarEvent[] {
   const read = components.map((component) => readEvent(component, context));
@@ -80,18 +87,20 @@ function readEvents(components: readonly Component[], context: CalendarContext):
   if (rules > MOST_RULES) throw new Unreadable(`has ${rules} recurrence rules: at most ${MOST_RULES} are read`);
   // What takes the place of an occurrence is an event of its own; the occurrence is none any more.
   const moved = groupBy(
-    read.filter((event) => event.moved !== null),
+    read.filter((event) => event.inPlaceOf !== null),
     ({ uid }) => uid,
   );
-  return read.flatMap(({ uid, moved: isMoved, cancelled, ...event }) => {
+  return read.flatMap(({ uid, inPlaceOf, cancelled, ...event }) => {
     if (cancelled) return [];
-    if (isMoved !== null || uid === null) return [event];
-    return [{ ...event, except: [...event.except, ...(moved.get(uid) ?? []).flatMap((one) => one.moved ?? [])] }];
+    if (inPlaceOf !== null || uid === null) return [event];
+    if (!context.hasTime()) throw new Unreadable(TOO_LONG);
+    const replaced = (moved.get(uid) ?? []).flatMap((one) => one.inPlaceOf?.(event) ?? []);
+    return [{ ...event, except: [...event.except, ...replaced] }];
   });
 }
 
 function readEvent([, properties]: Component, context: CalendarContext): Read {
-  const all = (name: string): readonly Property[] => properties.filter(([it]) => it === name);
+  const all = (name: string): readonly Property[] => properties.filter(([it]) => it === name).map(asDate);
   const one = (name: string): Property | undefined => all(name)[0];
   const textOf = (name: string): string => String(one(name)?.[3] ?? '');
   const summary = plain(textOf('summary'));
@@ -100,23 +109,33 @@ function readEvent([, properties]: Component, context: CalendarContext): Read {
   const start = one('dtstart');
   if (!start) throw about('it has no DTSTART');
   const zone = zoneNameOf(start, context, about);
-  const times = (name: string): LocalTime[] =>
-    all(name).flatMap((property) => localTimes(property, zone, { context, about }));
+  const reading = { context, about };
+  const starting: Starting = {
+    zone,
+    start: localTimes(start, zone, reading)[0] ?? 0,
+    length: lengthOf({ start, end: one('dtend'), duration: one('duration') }, reading),
+  };
+  const times = (name: string): LocalTime[] => all(name).flatMap((property) => startsOf(property, starting, reading));
   if (all('exrule').length > 0) throw about('EXRULE is not supported: write EXDATE');
   const recurrence = one('recurrence-id');
   if (recurrence?.[1]['range'] !== undefined) throw about('RANGE=THISANDFUTURE is not supported: write two events');
   return {
+    ...starting,
     uid: one('uid') ? textOf('uid') : null,
-    moved: recurrence ? (localTimes(recurrence, zone, { context, about })[0] ?? null) : null,
+    inPlaceOf: recurrence ? (event) => startsOf(recurrence, event, reading) : null,
     cancelled: textOf('status').toUpperCase() === 'CANCELLED',
     summary,
-    zone,
-    start: localTimes(start, zone, { context, about })[0] ?? 0,
-    length: lengthOf({ start, end: one('dtend'), duration: one('duration') }, { context, about }),
-    rules: all('rrule').map((rule) => ruleText(rule, zone, { context, about })),
+    rules: all('rrule').map((rule) => ruleText(rule, zone, reading)),
     dates: times('rdate'),
     except: times('exdate'),
   };
+}
+
+/** A date whose VALUE=DATE was forgotten: the library makes it a date-time without a time. */
+function asDate(property: Property): Property {
+  const [name, parameters, type, ...values] = property;
+  const isForgotten = type === 'date-time' && values.every((value) => /^\d{4}-\d\d-\d\dT::$/.test(String(value)));
+  return isForgotten ? [name, parameters, 'date', ...values.map((value) => String(value).slice(0, 10))] : property;
 }
 
 /** One line without control characters, at most 200 characters: it becomes the note of an occurrence. */
@@ -132,6 +151,8 @@ function zoneNameOf([, parameters, type, value]: Property, { zoneOf }: CalendarC
   if (type === 'date') return null;
   if (typeof value === 'string' && value.endsWith('Z')) return 'UTC';
   if (typeof tzid !== 'string') return null;
+  // No name is longer, and looking for one in a text without end takes without end.
+  if (tzid.length > LONGEST_ZONE) throw about(`its time zone ${JSON.stringify(tzid.slice(0, 100))} is not known here`);
   // `/freeassociation.sourceforge.net/Europe/Berlin` and `W. Europe Standard Time` are what other programs write.
   const names = [tzid, /[A-Za-z_]+\/[\w+-]+(?:\/[\w-]+)?$/.exec(tzid)?.[0], ...findIana(tzid)];
   const known = names.find((name) => name !== undefined && zoneOf(name).ok);
@@ -159,22 +180,39 @@ function localTimes(property: Property, zone: string | null, { context, about }:
   if (property[2] === 'period') throw about('RDATE with periods is not supported: write events');
   const own = zoneNameOf(property, context, about);
   const values = property.slice(3).map((value) => localTime(value, about));
-  // A date beside date-times stays a date; anything else is told by the clock of the event.
+  // A date stays a date; anything else is told by the clock of the event.
   if (own === zone || property[2] === 'date') return values;
   const [from, to] = [zoneNamed(own, context), zoneNamed(zone, context)];
   return values.map((value) => to.localAt(from.firstInstantAtOrPast(value)));
 }
 
+/** The starts of an event that RDATE, EXDATE or RECURRENCE-ID name. Many programs write a date for a time, or the reverse. */
+function startsOf(property: Property, { zone, start, length }: Starting, reading: Reading): LocalTime[] {
+  const named = localTimes(property, zone, reading);
+  if (!('days' in length)) return property[2] === 'date' ? named.map((day) => day + timeOfDay(start)) : named;
+  // Midnight in whatever zone is how a date is written as a time.
+  const written = property.slice(3).map((value) => localTime(value, reading.about));
+  return named.map((at, i) => {
+    const day = written[i] ?? at;
+    return timeOfDay(day) === 0 ? day : at - timeOfDay(at);
+  });
+}
+
+const timeOfDay = (at: LocalTime): number => ((at % DAY_MS) + DAY_MS) % DAY_MS;
+
 type Bounds = { readonly start: Property; readonly end: Property | undefined; readonly duration: Property | undefined };
 
-/** All-day events last whole days, the others elapsed time; without an end, a day or no time at all. */
+/** All-day events last whole days, one at least, the others elapsed time; without an end, a day or no time at all. */
 function lengthOf({ start, end, duration }: Bounds, { context, about }: Reading): CalendarEvent['length'] {
   const isDate = start[2] === 'date';
   const elapsed = duration ? durationMs(duration, about) : null;
   const ended = end ? endMs(start, end, { context, about }) : null;
   const length = ended ?? elapsed ?? (isDate ? DAY_MS : 0);
   if (length > LONGEST_EVENT_MS) throw about('it lasts longer than 366 days');
-  return isDate ? { days: Math.ceil(length / DAY_MS) } : { seconds: Math.max(0, Math.floor(length / 1000)) };
+  // Many programs end a day where it begins.
+  return isDate
+    ? { days: Math.max(1, Math.ceil(length / DAY_MS)) }
+    : { seconds: Math.max(0, Math.floor(length / 1000)) };
 }
 
 function durationMs([, , , value]: Property, about: Reading['about']): number {
@@ -200,6 +238,8 @@ function ruleText([, , , value]: Property, zone: string | null, reading: Reading
   if (!FREQUENCIES.includes(rule['freq']) || isMany) {
     throw about('it repeats more often than once a day: use a window with a cron expression instead');
   }
+  // The library reads COUNT=0 as if it had not been written: for ever.
+  if ('count' in rule && !(Number(rule['count']) >= 1)) throw about('COUNT must be a whole number from 1 on');
   const text = ICAL.Recur.fromData(value as never).toString();
   const until = /;?UNTIL=[^;]*/.exec(text)?.[0];
   if (until === undefined) return text;
@@ -220,7 +260,7 @@ function countOut(events: readonly CalendarEvent[], context: CalendarContext, no
   const year = new Date(now).getUTCFullYear();
   const counts = [0, 0, 0];
   for (const event of events) {
-    if (!context.hasTime()) throw new Unreadable('has recurrence rules that take too long to follow');
+    if (!context.hasTime()) throw new Unreadable(TOO_LONG);
     try {
       const calendar = expandCalendar([event], (name) => zoneNamed(name, context), { isStrict: true });
       for (const i of counts.keys()) counts[i] = (counts[i] ?? 0) + calendar.beginningIn(year - 1 + i).length;

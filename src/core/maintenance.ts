@@ -158,7 +158,8 @@ export function heldUntil(windows: readonly Pick<Window, 'around'>[], at: Instan
 
 /**
  * One revision of a window: known from an instant on, until it was replaced or ended. An ended one goes on to say what was
- * due in it until then; a replaced one says nothing any more.
+ * due in it until then. A replaced one does so only of stretches that were over by then: a new definition of what is under
+ * way is a correction, but the next deploy takes nothing back of the last one.
  */
 export type Revision = Pick<MaintenanceDefinition, 'name' | 'reason' | 'jobs' | 'tags'> & {
   readonly slug: string;
@@ -177,7 +178,7 @@ export function maintenanceOf(revisions: readonly Revision[], job: Concerned): M
   return (due, t) => {
     for (const revision of own) {
       const stretch = isKnown(revision, due, t) ? revision.window.around(due) : null;
-      if (stretch) return decisionOf(revision, stretch);
+      if (stretch && holdsStill(revision, stretch, t)) return decisionOf(revision, stretch);
     }
     return null;
   };
@@ -185,7 +186,11 @@ export function maintenanceOf(revisions: readonly Revision[], job: Concerned): M
 
 function isKnown({ knownFrom, knownUntil, isReplaced }: Revision, due: Instant, t: Instant): boolean {
   if (t < knownFrom) return false;
-  return knownUntil === null || (isReplaced ? t < knownUntil : due < knownUntil);
+  return knownUntil === null || due < knownUntil || (isReplaced && t < knownUntil);
+}
+
+function holdsStill({ knownUntil, isReplaced }: Revision, { until }: Stretch, t: Instant): boolean {
+  return !isReplaced || knownUntil === null || t < knownUntil || until <= knownUntil;
 }
 
 function decisionOf({ name, reason, actor, isCalendar }: Revision, { summary }: NamedStretch) {

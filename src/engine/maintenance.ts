@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts';
 import type { Stretch } from '../core/calendar.ts';
 import { parseCalendar } from '../core/calendar-text.ts';
 import { applyMaintenance } from '../core/change.ts';
-import { heldUntil, type MaintenanceDefinition, type When, type Window } from '../core/maintenance.ts';
+import { heldUntil, type MaintenanceDefinition, type Window } from '../core/maintenance.ts';
 import { type Instant, parsed, type Result } from '../core/time.ts';
 import type { Logger } from '../log.ts';
 import { type Database, DatabaseUnavailable, type Tx } from '../store/database.ts';
@@ -45,7 +45,7 @@ export type Maintenance = {
   /** The events of a calendar, from its text or its URL. */
   readCalendar(from: { readonly ics: string } | { readonly url: string }, zone: string): Promise<CalendarReading>;
   /** When a window is, seen from an instant. */
-  stretchOf(when: When, at: Instant): WindowStretch;
+  stretchOf(window: store.StoredWindow, at: Instant): WindowStretch;
   /** Applies the past of windows for which that was begun and not ended: whoever began may be dead. Returns how many. */
   applyPending(): Promise<number>;
 };
@@ -80,7 +80,7 @@ export function createMaintenance(deps: MaintenanceDeps): Maintenance {
         if (isEnded) await recordAudit(tx, { projectId, actor, action: 'maintenance.end', subject: slug });
         return isEnded;
       }),
-    stretchOf: (when, at) => stretchOf(deps.versions.book.compiled(when), at),
+    stretchOf: (window, at) => stretchOf(deps.versions.book.compiled(window), at),
     readCalendar: (from, zone) => readCalendar(deps, from, zone),
     async applyPending() {
       const pending = await database.transaction((tx) => store.pendingRevisions(tx));
@@ -151,7 +151,7 @@ async function applyPast(deps: MaintenanceDeps, revisionId: number, deadline: nu
     const page = await database.transaction((tx) => readPage(tx, revisionId));
     if (page === null) return 0;
     const { revision, jobs } = page;
-    const window = versions.book.compiled(revision.definition.when);
+    const window = versions.book.compiled(revision);
     for (let i = 0; i < jobs.length; i += AT_ONCE) {
       const some = jobs.slice(i, i + AT_ONCE);
       await Promise.all(some.map((job) => applyToJob(deps, { revision, window }, job)));

@@ -2,7 +2,7 @@ import type { IncidentKind } from '../core/message.ts';
 import { formatInstant, type Instant } from '../core/time.ts';
 import type { Tx } from './database.ts';
 import { recordAudit } from './job-writing.ts';
-import { lockJobs } from './ledger.ts';
+import { lockJobs } from './locking.ts';
 import { LONGEST_HOLD_MS, lookAgainAtIncident } from './withholding.ts';
 
 /** Who says something about which incident. `actor` goes into the audit and is shown with the incident. */

@@ -12,7 +12,7 @@ import {
 import type { Instant, Result } from '../core/time.ts';
 import type { Zone } from '../core/zone.ts';
 import type { Tx } from './database.ts';
-import { maintenanceStamp, readRevisions, type StoredRevision } from './maintenance.ts';
+import { maintenanceStamp, readRevisions, type StoredRevision, type StoredWindow } from './maintenance.ts';
 
 /** Where zones are found by name. */
 type ZoneSource = { get(name: string): Result<Zone> };
@@ -29,8 +29,8 @@ export type MaintenanceBook = {
   read(tx: Tx, projectIds: readonly number[]): Promise<KnownMaintenance>;
   /** Of these jobs, those that are in a window at `tx.now`. */
   heldNow(tx: Tx, jobIds: readonly number[]): Promise<ReadonlyMap<number, Held>>;
-  /** A window as this process reads it; one that makes no sense holds nothing. */
-  compiled(when: When): Window;
+  /** A window as this process reads it; one that makes no sense holds nothing. What `read` has compiled is not compiled again. */
+  compiled(window: Pick<StoredWindow, 'id' | 'projectId' | 'definition'>): Window;
 };
 
 /** By revision id, because a window is compiled once and its years are expanded once. */
@@ -77,7 +77,8 @@ export function createMaintenanceBook(zones: ZoneSource): MaintenanceBook {
   }
 
   return {
-    compiled,
+    compiled: ({ id, projectId, definition }) =>
+      projects.get(projectId)?.revisions.get(id)?.window ?? compiled(definition.when),
     async read(tx, projectIds) {
       const revisions = await revisionsOf(tx, projectIds);
       return (projectId, job) => maintenanceOf(revisions(projectId), job);
@@ -89,9 +90,10 @@ export function createMaintenanceBook(zones: ZoneSource): MaintenanceBook {
         tx,
         jobs.map(({ projectId }) => projectId),
       );
+      const heldAtNow = holding(tx.now);
       return new Map(
         jobs.flatMap((job) => {
-          const held = heldAt(revisions(job.projectId), job, tx.now);
+          const held = heldAtNow(revisions(job.projectId), job);
           return held ? [[job.id, held] as const] : [];
         }),
       );
@@ -105,20 +107,29 @@ function zoneNamed(zones: ZoneSource, name: string): Zone {
   return zone.value;
 }
 
-function heldAt(revisions: readonly Revision[], job: Concerned, at: Instant): Held | null {
-  const own = revisions.filter((one) => one.knownUntil === null && concerns(one, job));
+/** What holds a job at this instant. Jobs that the same windows are about are held alike: a thousand of them cost as one. */
+function holding(at: Instant): (revisions: readonly Revision[], job: ProjectJob) => Held | null {
+  const known = new Map<string, Held | null>();
+  return (revisions, job) => {
+    const own = revisions.filter((one) => one.knownUntil === null && concerns(one, job));
+    const key = [job.projectId, ...own.map(({ slug }) => slug)].join(' ');
+    const held = known.get(key) ?? (known.has(key) ? null : heldBy(own, at));
+    known.set(key, held);
+    return held;
+  };
+}
+
+function heldBy(own: readonly Revision[], at: Instant): Held | null {
   const first = own.find(({ window }) => window.around(at) !== null);
-  const until = first
-    ? heldUntil(
-        own.map(({ window }) => window),
-        at,
-      )
-    : null;
+  const windows = own.map(({ window }) => window);
+  const until = first ? heldUntil(windows, at) : null;
   return first && until !== null ? { slug: first.slug, until } : null;
 }
 
+type ProjectJob = Concerned & { readonly projectId: number };
+
 async function jobsOf(tx: Tx, jobIds: readonly number[]) {
-  return tx.sql<(Concerned & { readonly id: number; readonly projectId: number })[]>`
+  return tx.sql<(ProjectJob & { readonly id: number })[]>`
     select id, project_id as "projectId", slug, definition -> 'tags' as tags
     from jobs where id = any(${jobIds as number[]}::bigint[])`;
 }

@@ -37,7 +37,8 @@ export type Subscription = {
 export async function readSubscription(tx: Tx, token: string): Promise<Subscription | null> {
   const [, id = '', mac = ''] = /^([0-9a-z]{1,10})\.([0-9a-f]{32})$/.exec(token) ?? [];
   if (mac === '') return null;
-  const channel = await lockChannel(tx, Number.parseInt(id, 36), { wait: true });
+  const [channel] = await tx.sql<Pick<ChannelRow, 'id' | 'projectId' | 'slug' | 'settings'>[]>`
+    select id, project_id as "projectId", slug, settings from channels where id = ${Number.parseInt(id, 36)}`;
   if (!channel) return null;
   const { to = '', unsubscribed } = channel.settings;
   const address = unsubscribed ?? to;
@@ -47,10 +48,20 @@ export async function readSubscription(tx: Tx, token: string): Promise<Subscript
 
 /**
  * Takes the address out of its channel. That leaves the channel without any, so it is dead: what waits for it is rejected
- * when its turn comes, and the project's other operator channels hear of it. A new address makes it alive again.
+ * when its turn comes, and the project's other operator channels hear of it. A new address makes it alive again. Answers as
+ * readSubscription does.
  */
-export async function unsubscribe(tx: Tx, { channel, address, isOver }: Subscription): Promise<void> {
-  if (isOver) return;
+export async function unsubscribe(tx: Tx, token: string): Promise<Subscription | null> {
+  const seen = await readSubscription(tx, token);
+  if (!seen || seen.isOver) return seen;
+  // Only now: nobody holds up a channel with links that were made up.
+  await lockChannel(tx, seen.channel.id, { wait: true });
+  const subscribed = await readSubscription(tx, token);
+  if (subscribed && !subscribed.isOver) await takeOut(tx, subscribed);
+  return subscribed;
+}
+
+async function takeOut(tx: Tx, { channel, address }: Subscription): Promise<void> {
   const { id, projectId, slug } = channel;
   const settings = JSON.stringify({ to: '', unsubscribed: address });
   const reason = `${address} unsubscribed, and no address is left`;

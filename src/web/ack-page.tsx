@@ -93,7 +93,7 @@ const Runs: FC<{ incident: ShownIncident }> = ({ incident: { runs, runCount } })
   return <Fact name="Runs" text={[...shown, ...(more > 0 ? [`and ${more} more`] : [])].join(', ')} />;
 };
 
-const Forms: FC<{ incident: ShownIncident }> = ({ incident: { acked, tomorrow } }) => (
+const Forms: FC<{ incident: ShownIncident }> = ({ incident: { acked, snoozed, tomorrow } }) => (
   <>
     {acked === null ? (
       <form method="post">
@@ -115,6 +115,11 @@ const Forms: FC<{ incident: ShownIncident }> = ({ incident: { acked, tomorrow } 
       <button type="submit" name="until" value={tomorrow.value}>
         Snooze until {tomorrow.text}
       </button>
+      {snoozed === null ? null : (
+        <button type="submit" name="until" value="off">
+          End the snooze
+        </button>
+      )}
     </form>
   </>
 );

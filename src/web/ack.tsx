@@ -58,7 +58,7 @@ async function show(deps: AckDeps, c: Context, problem?: string): Promise<Respon
 }
 
 async function act(deps: AckDeps, c: Context): Promise<Response> {
-  const form = await c.req.parseBody();
+  const form = await readForm(c);
   const done = await deps.database.transaction(async (tx) => {
     const link = await openLink(tx, c);
     if (!link.ok) return link.reason;
@@ -66,7 +66,7 @@ async function act(deps: AckDeps, c: Context): Promise<Response> {
     const { target, subject } = link;
     const word = { projectId: subject.projectId, incidentId: target.incidentId, actor: `channel ${subject.channel}` };
     if (form['do'] === 'ack') return (await acknowledge(tx, word)) ? 'done' : 'gone';
-    const until = form['do'] === 'snooze' ? readUntil(form['until']) : null;
+    const until = form['do'] === 'snooze' ? readUntil(form['until'] === 'off' ? null : form['until']) : null;
     return until?.ok ? snooze(tx, word, until.value(tx.now)) : 'unknown';
   });
   switch (done) {
@@ -82,6 +82,16 @@ async function act(deps: AckDeps, c: Context): Promise<Response> {
       return refuse(c, 'gone');
     default:
       return refuse(c, done);
+  }
+}
+
+/** The fields of the form; none where the body is no form. */
+async function readForm(c: Context): Promise<Readonly<Record<string, unknown>>> {
+  try {
+    return await c.req.parseBody();
+  } catch (error) {
+    if (error instanceof TypeError) return {};
+    throw error;
   }
 }
 

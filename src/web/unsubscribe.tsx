@@ -34,11 +34,8 @@ async function guarded(c: Context, answer: () => Promise<Response>): Promise<Res
 }
 
 async function subscription(database: Database, c: Context, acts: boolean): Promise<Response> {
-  const found = await database.transaction(async (tx) => {
-    const subscribed = await readSubscription(tx, c.req.param('token') ?? '');
-    if (subscribed && acts) await unsubscribe(tx, subscribed);
-    return subscribed;
-  });
+  const token = c.req.param('token') ?? '';
+  const found = await database.transaction((tx) => (acts ? unsubscribe : readSubscription)(tx, token));
   if (!found) {
     const text = 'It was cut where it was copied, or its channel has been deleted or sends to another address by now.';
     return note(c, 404, 'This link leads nowhere', text);

@@ -3,9 +3,10 @@ import { compose, type Loops } from '../../src/cli/compose.ts';
 import { systemClock } from '../../src/clock.ts';
 import { readConfig } from '../../src/config.ts';
 import { createLog } from '../../src/log.ts';
+import { findApiKey } from '../../src/store/api-keys.ts';
 import { connect } from '../../src/store/database.ts';
 import { createFirstRun } from '../../src/store/first-run.ts';
-import { createPingKeys, findProjectOfApiKey, hashKey, rotatePingKey } from '../../src/store/keys.ts';
+import { createPingKeys, hashKey, rotatePingKey } from '../../src/store/keys.ts';
 import type { Role } from '../../src/web/health.ts';
 import { loadZones } from '../../src/zones.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -41,7 +42,7 @@ beforeAll(async () => {
   const config = readConfig(ENV);
   if (!config.ok) throw new Error(config.reason);
   await store.database.transaction(createFirstRun(config.value, log).seed);
-  projectId = (await findProjectOfApiKey(store.database, API_KEY)) ?? 0;
+  projectId = (await findApiKey(store.database, API_KEY))?.projectId ?? 0;
   const whole = composition(store.database, ['web', 'evaluator', 'notifier']);
   loops = whole.startLoops();
   app = whole.app;
@@ -144,7 +145,7 @@ describe('the service in one process', () => {
     expect(await isPingKey(hashKey(key))).toBe(true);
     expect(await isPingKey(hashKey(PING_KEY))).toBe(true);
     expect(await isPingKey(hashKey('another-key'))).toBe(false);
-    expect(await findProjectOfApiKey(store.database, PING_KEY)).toBeNull();
+    expect(await findApiKey(store.database, PING_KEY)).toBeNull();
   });
 
   test('an overlap that has ended ends the key', async () => {

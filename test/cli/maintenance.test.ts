@@ -51,12 +51,21 @@ test('a deploy begins now, is shown and listed, lasts longer, and ends', async (
     out: 'deploy: now, until 2026-03-01T14:00:00Z; jobs: backup, billing; what nobody runs in it is skipped, and nobody is called. To end it: rollcall maintenance deploy --end\n',
   });
   expect(await run('deploy')).toEqual(begun);
+  // One hour more of it, and not of every job.
+  const more = await run('deploy', '--for', '3h');
+  expect(more).toEqual({ ...begun, out: begun.out.replace('T14', 'T15') });
+  await run('deploy', '--for', '2h', '--tags', 'db');
+  const whom = async () => JSON.parse((await run('deploy', '--json')).out);
+  expect(await whom()).toMatchObject({ jobs: null, tags: ['db'], reason: 'new kernel' });
+  await run('deploy', '--for', '2h', '--jobs', 'backup,billing');
+  expect(await whom()).toMatchObject({ jobs: ['backup', 'billing'], tags: null, reason: 'new kernel' });
   await run('later', '--from', '2026-03-02T01:00:00+01:00', '--until', '2026-03-02T02:00:00+01:00', '--tags', 'db');
+  await run('later', '--from', '2026-03-02T00:00:00Z', '--until', '2026-03-02T01:00:00Z', '--reason', 'two\r\nlines');
   expect((await run()).out).toBe(
     [
       'SLUG    WHEN                                             JOBS             REASON',
       'deploy  now, until 2026-03-01T14:00:00Z                  backup, billing  new kernel',
-      'later   2026-03-02T00:00:00Z until 2026-03-02T01:00:00Z  tag db',
+      'later   2026-03-02T00:00:00Z until 2026-03-02T01:00:00Z  tag db           two lines',
       '',
     ].join('\n'),
   );
@@ -68,6 +77,10 @@ test('a deploy begins now, is shown and listed, lasts longer, and ends', async (
 test('a window in the past says what became of it', async () => {
   const past = await run('past', '--from', '2026-03-01T10:00:00Z', '--until', '2026-03-01T11:00:00Z');
   expect(past).toEqual({ code: 0, out: 'past: over; jobs: all; what nobody ran in it is skipped\n', err: '' });
+  // The next one under this name is another one.
+  await run('past', '--for', '1h', '--jobs', 'backup', '--reason', 'once');
+  await run('past', '--from', '2026-03-01T10:00:00Z', '--until', '2026-03-01T11:00:00Z');
+  expect((await run('past', '--for', '1h')).out).toContain('jobs: all');
   await run('past', '--end');
 });
 
@@ -89,9 +102,12 @@ test.each([
   [['..', '--for', '2h'], 2, /no window is called "\.\."/],
   [['deploy', '--end', '--for', '2h'], 2, /--end stands alone: leave out --for/],
   [['deploy', '--for', '2 hours'], 2, /not a duration/],
+  [['deploy', '--for', '2h', '--jobs', ''], 2, /--jobs names none/],
+  [['deploy', '--for', '2h', '--jobs', 'backup', '--tags', ' , '], 2, /--tags names none/],
   [['deploy', '--reason', 'x'], 2, /says not when/],
   [['deploy', '--for', '2h', '--jobs', 'nobody'], 2, /no such job/],
   [['deploy', '--ics', '/nowhere/x.ics', '--zone', 'UTC'], 2, /cannot read \/nowhere\/x\.ics: ENOENT/],
+  [['deploy', '--ics', 'webcal://127.0.0.1/x.ics', '--zone', 'UTC'], 2, /connection failed/],
   [['nothing'], 5, /no maintenance window/],
   [['nothing', '--end'], 5, /no maintenance window/],
 ])('%j ends with %i and a line that says why', async (args, code, reason) => {

@@ -51,9 +51,9 @@ test('the first start prints keys and a curl line that works, keeps them in a pr
   const path = join(folder, 'data', 'first-run.json');
   const told = JSON.parse(await readFile(path, 'utf8')) as Record<string, string | null>;
   expect((await stat(path)).mode & 0o777).toBe(0o600);
-  expect(told).toMatchObject({ url, sign_in_url: null });
+  expect(told).toMatchObject({ url, sign_in_url: expect.stringMatching(/\/welcome\/[A-Za-z0-9]{24}$/) });
   expect(told['curl']).toBe(`curl -fsS '${url}/ping/${told['ping_key']}/my-first-job?create=1'`);
-  for (const value of [told['api_key'], told['ping_key'], told['curl']]) expect(run.printed.out).toContain(value);
+  for (const value of [told['api_key'], told['ping_key'], told['curl'], told['sign_in_url']]) expect(run.printed.out).toContain(value);
 
   const line = told['curl']?.match(/'([^']+)'/)?.[1] ?? '';
   expect((await curl(['-f', line])).output).toBe('Created');

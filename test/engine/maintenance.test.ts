@@ -5,8 +5,6 @@ import { createMaintenance, putRevision } from '../../src/engine/maintenance.ts'
 import { createVersionCache } from '../../src/engine/working-set.ts';
 import { createLog } from '../../src/log.ts';
 import { createFetchText } from '../../src/notify/calendar-feed.ts';
-import type { Tx } from '../../src/store/database.ts';
-import { createMaintenanceBook } from '../../src/store/maintenance-book.ts';
 import { loadZones } from '../../src/zones.ts';
 import { Alerts, type Hook } from '../support/alerts.ts';
 import { channelContext } from '../support/messages.ts';
@@ -134,6 +132,16 @@ describe('in a window', () => {
     expect(await ledger('job')).toEqual(['01:00 on_time', expect.stringMatching(skipped), '03:00 overdue']);
     expect(hook.told()).toEqual(['opened job missing']);
   });
+
+  test('the next deploy under the same name takes nothing back of the last one, whose deadlines are still to come', async () => {
+    await job('silent');
+    await window('deploy', { from: '2026-03-01T00:50:00Z', until: '2026-03-01T01:05:00Z' });
+    await alerts.at('2026-03-01T01:06:00Z');
+    await window('deploy', { from: '2026-03-02T00:50:00Z', until: '2026-03-02T01:05:00Z' });
+    await alerts.at('2026-03-01T01:10:00Z');
+    expect(await ledger('silent')).toEqual([expect.stringMatching(/^01:00 skipped maintenance deploy/)]);
+    expect(hook.told()).toEqual([]);
+  });
 });
 
 describe('after the fact', () => {
@@ -230,55 +238,5 @@ describe('after the fact', () => {
     expect([(await ledger('job'))[1], await shown()]).toEqual(['02:00 overdue', 1]);
     await alerts.t.round();
     expect([(await ledger('job'))[1], await shown()]).toEqual([expect.stringMatching(skipped), 0]);
-  });
-});
-
-describe('the book of windows', () => {
-  const about = { slug: 'job', tags: [] };
-
-  /** How many statements this takes. */
-  async function statements(work: (tx: Tx) => Promise<unknown>): Promise<number> {
-    let count = 0;
-    await alerts.t.database.transaction((tx) => {
-      const sql = new Proxy(tx.sql, {
-        apply(target, self, args) {
-          count += 1;
-          return Reflect.apply(target, self, args);
-        },
-      });
-      return work({ ...tx, sql });
-    });
-    return count;
-  }
-
-  test('takes one look at one row where nothing changed, and sees what another process changed', async () => {
-    const { projectId } = alerts.t;
-    const book = createMaintenanceBook(zones);
-    const read = (tx: Tx) => book.read(tx, [projectId, projectId]);
-    expect(await statements(read)).toBe(1);
-    await window('night', night);
-    expect(await statements(read)).toBe(2);
-    expect(await statements(read)).toBe(1);
-    const due = Date.parse(night.from);
-    const ask = () =>
-      alerts.t.database.transaction(async (tx) => (await read(tx))(projectId, about)?.(due, due) ?? null);
-    expect(await ask()).toMatchObject({ reason: 'maintenance' });
-    await window('night', { ...night, tags: ['db'] });
-    expect(await ask()).toBeNull();
-  });
-
-  test('says until when a job is held, over windows that meet', async () => {
-    await job('job');
-    await window('night', night);
-    await window('more', { ...night, from: '2026-03-01T04:00:00Z', until: '2026-03-01T05:00:00Z' });
-    const id = await alerts.t.database.transaction(async (tx) => {
-      const [row] = await tx.sql<{ id: number }[]>`select id from jobs where slug = 'job'`;
-      return row?.id ?? 0;
-    });
-    const book = createMaintenanceBook(zones);
-    const held = () => alerts.t.database.transaction((tx) => book.heldNow(tx, [id]));
-    expect(await held()).toEqual(new Map());
-    await alerts.t.at('2026-03-01T03:00:00Z');
-    expect(await held()).toEqual(new Map([[id, { slug: 'night', until: Date.parse('2026-03-01T05:00:00Z') }]]));
   });
 });

@@ -96,6 +96,14 @@ test.each([
   expect(await incident()).toMatchObject({ snoozed_until: ends, snoozed_by: 'channel ops' });
 });
 
+test('a snooze that was a slip of the finger is ended by the same page', async () => {
+  expect(await (await get()).text()).not.toContain('End the snooze');
+  const page = await pageAfter(await post({ do: 'snooze', until: '4h' }));
+  expect(page).toMatch(/name="until" value="off">\s*End the snooze/);
+  expect(await pageAfter(await post({ do: 'snooze', until: 'off' }))).not.toContain('Snoozed until');
+  expect(await incident()).toMatchObject({ snoozed_until: null, snoozed_by: null });
+});
+
 test('tomorrow at nine is nine by the clock of the job, and the button says so', async () => {
   await a.t.at('2026-03-28T23:30:00Z');
   const late = ackLink(secret, BASE, { incidentId, channelId, now: Date.parse('2026-03-28T23:30:00Z') });
@@ -122,6 +130,16 @@ describe('what does nothing, and says so', () => {
     expect([response.status, (await response.text()).includes(text)]).toEqual([400, true]);
     expect(await incident()).toEqual(before);
   });
+
+  test.each(['multipart/form-data', 'multipart/form-data; boundary=x', 'application/json'])(
+    'a body that is no form: %s',
+    async (type) => {
+      const headers = { 'Content-Type': type };
+      const response = await get(link, { method: 'POST', headers, body: '{"do":"ack"}' });
+      expect([response.status, (await response.text()).includes('no such button')]).toEqual([400, true]);
+      expect((await incident()).acked_at).toBeNull();
+    },
+  );
 
   test('a large body', async () => {
     expect((await post({ do: 'ack', more: 'x'.repeat(5000) })).status).toBe(413);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readAckSecret } from '../../src/store/ack-link.ts';
+import { lockChannel } from '../../src/store/channels.ts';
 import { unsubscribeLink } from '../../src/store/unsubscribe.ts';
 import { Mailroom, type ReadMail } from '../support/mails.ts';
 
@@ -48,6 +49,16 @@ test('a link that was not made here, or is cut, leads nowhere', async () => {
     expect((await m.pages.request(one, oneClick)).status).toBe(404);
   }
   expect(await channel()).toMatchObject({ to: 'ops@example.org' });
+});
+
+test('a link that was made up, or is only opened, holds up nobody who sends, and waits for nobody', async () => {
+  const forged = path.replace(/.$/, (last) => (last === '0' ? '1' : '0'));
+  await m.t.database.transaction(async (tx) => {
+    const [row] = await tx.sql<{ id: number }[]>`select id from channels where slug = 'ops'`;
+    expect(await lockChannel(tx, row?.id ?? 0, { wait: true })).not.toBeNull();
+    expect((await m.pages.request(forged, oneClick)).status).toBe(404);
+    expect((await m.pages.request(path)).status).toBe(200);
+  });
 });
 
 test('one POST ends it, without a redirect; the channel is dead, its other operators are told, and it is on record', async () => {

@@ -88,7 +88,8 @@ export function readUntil(value: unknown): Until {
     return instant.ok ? { ok: true, value: () => instant.value } : instant;
   }
   const duration = parseDuration(value);
-  return duration.ok
-    ? { ok: true, value: (now) => Math.ceil(now / 1000 + duration.value) * 1000 }
-    : { ok: false, reason: HOW };
+  if (!duration.ok) return { ok: false, reason: HOW };
+  // No time at all is no later than now, not the next whole second.
+  const later = (now: Instant): Instant => Math.ceil(now / 1000 + duration.value) * 1000;
+  return { ok: true, value: duration.value === 0 ? (now) => now : later };
 }

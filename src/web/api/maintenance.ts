@@ -178,7 +178,7 @@ function fullJson(deps: ApiDeps, window: StoredWindow, now: Instant) {
 
 function shortJson({ maintenance }: ApiDeps, window: StoredWindow, now: Instant) {
   const { when } = window.definition;
-  const { active, next } = maintenance.stretchOf(when, now);
+  const { active, next } = maintenance.stretchOf(window, now);
   const instantOrNull = (at: Instant | null): string | null => (at === null ? null : formatInstant(at));
   return {
     slug: window.slug,

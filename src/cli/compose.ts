@@ -24,9 +24,14 @@ import { createVitals, type Vitals } from '../vitals.ts';
 import { ackPages } from '../web/ack.tsx';
 import { createApi } from '../web/api/index.ts';
 import { createApp, createProbes, type ProbeDeps } from '../web/app.ts';
+import { createAuth } from '../web/auth.ts';
 import { createClientAddress } from '../web/client-address.ts';
 import { createHealth, type Role } from '../web/health.ts';
+import { homePage } from '../web/home.tsx';
 import { createMetrics } from '../web/metrics.ts';
+import { loadAssets } from '../web/pages/assets.ts';
+import { createPages } from '../web/pages/index.ts';
+import { notePage } from '../web/pages/note.tsx';
 import { createRateLimit } from '../web/rate-limit.ts';
 import { unsubscribePages } from '../web/unsubscribe.tsx';
 import type { Zones } from '../zones.ts';
@@ -107,33 +112,37 @@ function createWebApp(
   { ingest, context, probes, engine }: WebParts,
 ): Hono {
   const { publicUrl } = config;
-  const changes = createChanges(engine);
-  const claims = createClaims(engine);
   const catchUp = createCatchUp(engine);
+  const readMaintenance = engine.book.heldNow;
+  const shared = { database, zones, catchUp, publicUrl, channelContext: context, readMaintenance, log };
+  const api = createApi({
+    ...shared,
+    changes: createChanges(engine),
+    claims: createClaims(engine),
+    maintenance: createMaintenance(maintenanceDeps(engine, context)),
+  });
+  const clientAddress = createClientAddress(config.trustedProxies);
+  const auth = createAuth({ database, publicUrl, clientAddress, oidc: config.oidc, log });
+  const { readHealth } = probes;
+  const pageDeps = { ...shared, assets: loadAssets(), api, readViewer: auth.readViewer, readHealth };
   return createApp({
     ...probes,
-    publicUrl,
     pings: {
       ingest,
       isPingKey: createPingKeys(database, clock.monotonic),
-      clientAddress: createClientAddress(config.trustedProxies),
+      clientAddress,
       unknownKeys: createRateLimit({ monotonic: clock.monotonic }),
       monotonic: clock.monotonic,
       log,
     },
-    api: createApi({
-      database,
-      zones,
-      changes,
-      claims,
-      catchUp,
-      maintenance: createMaintenance(maintenanceDeps(engine, context)),
-      publicUrl,
-      channelContext: context,
-      readMaintenance: engine.book.heldNow,
-      log,
-    }),
-    pages: [ackPages({ database, zones }), unsubscribePages({ database })],
+    api,
+    pages: [
+      homePage(pageDeps),
+      ackPages({ database, zones }),
+      unsubscribePages({ database }),
+      createPages(pageDeps, auth),
+    ],
+    nothingHere: (c) => notePage(pageDeps, c, 404, 'Nothing here', 'There is nothing at this address.'),
   });
 }
 

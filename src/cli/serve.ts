@@ -5,7 +5,7 @@ import type { Logger } from '../log.ts';
 import { CannotStart } from '../store/cannot-start.ts';
 import { connect, type Database } from '../store/database.ts';
 import { startEmbedded } from '../store/embedded.ts';
-import { createFirstRun, type FirstRunSetup, firstRunText } from '../store/first-run.ts';
+import { createFirstRun, type FirstRunSetup, toldText } from '../store/first-run.ts';
 import { migrate, migrationsFolder, waitForDatabase } from '../store/migrate.ts';
 import type { Role } from '../web/health.ts';
 import { type Entrance, type Listener, listen } from '../web/listen.ts';
@@ -77,7 +77,8 @@ async function run(
 ): Promise<void> {
   const { config, roles, log } = deps;
   const firstRun = await prepare(database, deps, stop);
-  if (firstRun !== null) deps.out(firstRunText(firstRun.told, firstRun.keptIn));
+  // Later links are for whoever opens pages, which a process without the web role has not.
+  if (firstRun !== null && (firstRun.kind === 'first' || roles.has('web'))) deps.out(toldText(firstRun));
   if (stop.aborted) return;
   const { app, startLoops } = compose({ config, roles, log, database, ingestDatabase, zones, clock: systemClock });
   const loops = startLoops();

@@ -78,7 +78,11 @@ export async function watchHorizon(tx: Tx, { horizon, last, doubt }: Hearing): P
   const from = horizon ?? last;
   if (from === null || doubt || from > tx.now) return Number.POSITIVE_INFINITY;
   const lagMs = tx.now - from;
-  if (lagMs >= BLIND_MS) await tellOperators(tx, from, `Rollcall has heard no pings since ${formatInstant(from)}.`);
+  if (lagMs >= BLIND_MS) {
+    // As of an instant: it may be read when pings are heard again.
+    const text = `At ${formatInstant(tx.now)} Rollcall had heard no pings since ${formatInstant(from)}.`;
+    await tellOperators(tx, from, text);
+  }
   return lagMs;
 }
 
@@ -112,7 +116,9 @@ async function tellSilence(tx: Tx, silence: SeenSilence, log: Logger): Promise<v
   const what = isSkipped
     ? `The clock of Rollcall's database skipped from ${after} to ${until}.`
     : `Rollcall heard no pings from ${after} to ${until}.`;
-  await tellOperators(tx, silence.after, what);
+  // Who was told that it had begun is told that it is over.
+  if (await wasTold(tx, silence)) await tellOperators(tx, silence.after, `Pings are heard again. ${what}`, ':over');
+  else await tellOperators(tx, silence.after, what);
 }
 
 async function tellBack(tx: Tx, { from, to, lived }: TakenBack, log: Logger): Promise<void> {
@@ -131,10 +137,17 @@ async function tellBack(tx: Tx, { from, to, lived }: TakenBack, log: Logger): Pr
 
 const lengthOf = (ms: number): string => `${(ms / 1000).toFixed(0)} s`;
 
-/** Once per silence, whoever sees it first. */
-async function tellOperators(tx: Tx, since: Instant, what: string): Promise<void> {
+/** Once per silence, whoever sees it first; `about` sets its end apart. */
+async function tellOperators(tx: Tx, since: Instant, what: string, about: '' | ':over' = ''): Promise<void> {
   const text = `${what} Runs due then are judged only when it is known what was heard, and are unknown if nothing is.`;
-  await enqueueForOperators(tx, `silence:${since}`, text);
+  await enqueueForOperators(tx, `silence:${since}${about}`, text);
+}
+
+/** Whether somebody was told during this silence. (The evaluator may have seen it begin a moment later.) */
+async function wasTold({ sql }: Tx, { after, until }: SeenSilence): Promise<boolean> {
+  const rows = await sql`
+    select 1 from notices where subject like 'silence:%' and at > ${after} and at <= ${until} limit 1`;
+  return rows.length > 0;
 }
 
 async function enqueueForOperators(tx: Tx, subject: string, text: string): Promise<void> {

@@ -7,7 +7,7 @@ import type { Logger } from '../log.ts';
 import { createOutageLog } from '../log-outage.ts';
 import { doubtOf, readLife } from '../store/clock-doubt.ts';
 import type { Database, Tx } from '../store/database.ts';
-import { type LockedJob, lockJobs } from '../store/ledger.ts';
+import { type LockedJob, lockJobs } from '../store/locking.ts';
 import type { MaintenanceBook } from '../store/maintenance-book.ts';
 import { enqueue } from '../store/outbox.ts';
 import {

@@ -43,7 +43,13 @@ function verdict(route: Route, { job, kind, window }: Circumstances): Verdict {
   if (!way.told) return way;
   const silent = job.pausedAt === null ? silence(definition, kind) : 'the job is paused: nothing of it is told';
   if (silent !== null) return { told: false, reason: silent };
-  const reasons = [way.reason, threshold(definition, kind), dead(route), window && withheld(window)];
+  const reasons = [
+    way.reason,
+    threshold(definition, kind),
+    blocked(definition, kind),
+    dead(route),
+    window && withheld(window),
+  ];
   return { told: window === undefined, reason: reasons.filter((one) => typeof one === 'string').join('; ') };
 }
 
@@ -95,6 +101,12 @@ function threshold({ alertAfter }: JobDefinition, kind: ToldKind): string | null
   const rule = alertAfter[kind as ThresholdKind];
   if (!rule || rule.count <= 1) return null;
   return rule.count === rule.of ? `after ${rule.count} in a row` : `after ${rule.count} of the last ${rule.of}`;
+}
+
+/** What has begun is judged as ever. */
+function blocked({ after }: JobDefinition, kind: ToldKind): string | null {
+  if (after.length === 0 || (kind !== 'missing' && kind !== 'not_started')) return null;
+  return `not while it waits for ${after.join(', ')} (after)`;
 }
 
 function dead({ deadSince }: Route): string | null {

@@ -1,12 +1,14 @@
 import { DEFAULT_MAX_CATCH_UP, type JobDefinition, type Threshold, thresholdKinds } from '../core/definition.ts';
 import { groupBy } from '../core/group.ts';
+import { nextDue, versionDueAt } from '../core/instants.ts';
 import { formatKey } from '../core/key.ts';
-import { type Ledger, type LedgerEvent, nextDue, rowTerms, type Version, versionDueAt } from '../core/ledger.ts';
+import type { Ledger, LedgerEvent, Version } from '../core/ledger.ts';
 import type { IncidentKind, IncidentMessage } from '../core/message.ts';
 import { deadlineOf } from '../core/occurrence.ts';
+import { rowTerms } from '../core/terms.ts';
 import { formatInstant, type Instant } from '../core/time.ts';
 import type { Tx } from '../store/database.ts';
-import { enqueueForJobs, enqueueNotice } from '../store/outbox.ts';
+import { enqueueForJobs, enqueueNotice, enqueueWhereTold } from '../store/outbox.ts';
 import { routedChannels } from '../store/routing.ts';
 import {
   type LastCompleted,
@@ -50,7 +52,33 @@ export async function tell(tx: Tx, jobs: readonly OpenJob[], said: ReadonlyMap<L
     );
     await enqueueForJobs(tx, rows);
   }
+  await tellSilentEnds(tx, jobs);
   await tellUnknown(tx, jobs);
+}
+
+/**
+ * An incident that ended without a word (its job was paused, or its occurrences moved on) ends without one for people. Where
+ * a receiver keeps an alert for it, somebody has to close that: so who was told gets its end, and the sender decides.
+ */
+async function tellSilentEnds(tx: Tx, jobs: readonly OpenJob[]): Promise<void> {
+  const ends = jobs.flatMap((open) => silentEnds(open).map((event) => ({ open, event })));
+  if (ends.length === 0) return;
+  const known = await knownOf(tx, [...new Set(ends.map(({ open }) => open))], silentEnds);
+  const rows = ends.map(({ open, event }) => ({
+    incidentId: event.incident.id,
+    event: event.number,
+    payload: messageOf(open, event, known, undefined),
+  }));
+  await enqueueWhereTold(tx, rows);
+}
+
+function silentEnds({ ledger }: OpenJob): readonly LedgerEvent[] {
+  return [...ledger.changedIncidents].flatMap((incident) => {
+    const { resolvedAt: at, silent, events } = incident;
+    return at === null || !silent || events === 0
+      ? []
+      : [{ incident, number: events + 1, type: 'resolved', at, first: null, before: null } as const];
+  });
 }
 
 /** What a reminder says: this incident as it stands now. `event` is of type reminded; it is in no ledger. */

@@ -105,6 +105,8 @@ export type ChannelKind = {
   readonly fields: readonly ChannelField[];
   /** Not said: `all`. */
   readonly grouping?: Grouping;
+  /** Messages of this kind under way at the same time, where all go through one thing that takes no more. */
+  readonly atOnce?: number;
   /** Checks what a person gave (strings under the names of `fields`, required ones present); may resolve names. */
   parse(given: Settings, context: ChannelContext): Promise<ParsedSettings>;
   /** Makes stored settings usable; refuses what this installation cannot do now. */

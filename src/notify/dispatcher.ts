@@ -6,10 +6,9 @@ import { createOutageLog } from '../log-outage.ts';
 import { type ChannelRow, lockChannel, recordAttempt, recordExpiry } from '../store/channels.ts';
 import { type Database, DatabaseUnavailable, type Tx } from '../store/database.ts';
 import { isGathering } from '../store/gathering.ts';
+import { WORTH_MS } from '../store/outbox.ts';
 import {
-  channelsWithWork,
   firstMessage,
-  giveUp,
   type Lease,
   lease,
   leasedPayloads,
@@ -17,11 +16,15 @@ import {
   newMessageId,
   type Settlement,
   settle,
+} from '../store/sending.ts';
+import {
+  type ChannelWithWork,
+  channelsWithWork,
+  giveUp,
   type Waiting,
   type WaitingRow,
-  WORTH_MS,
   waitingRows,
-} from '../store/outbox.ts';
+} from '../store/waiting.ts';
 import { hold, type ReadMaintenance, standings } from '../store/withholding.ts';
 import {
   type Batch,
@@ -33,14 +36,17 @@ import {
   rejected,
 } from './channel.ts';
 import { type GivenUp, planMessage } from './grouping.ts';
+import { type InTurn, limited } from './in-turn.ts';
 import { leaving } from './leaving.ts';
 import { channelKinds, sendOnce } from './registry.ts';
 import { withhold } from './withholding.ts';
 
 const FIRST_DELAY_MS = 5000;
 const LONGEST_DELAY_MS = 15 * 60_000;
-/** Channels sent to at the same time. */
-const MOST_AT_ONCE = 20;
+/** Channels sent to at the same time, most of which may be hanging: a service is down, and everybody has channels there. */
+const MOST_AT_ONCE = 500;
+/** Transactions at the same time: others need the database too. */
+const MOST_TRANSACTIONS = 20;
 const ROUND_MS = 500;
 
 export type DispatcherDeps = {
@@ -64,11 +70,18 @@ export type Dispatcher = {
  */
 export function createDispatcher(deps: DispatcherDeps): Dispatcher {
   const busy = new Set<number>();
-  const inTurn = limited(MOST_AT_ONCE);
-  const serve = async (id: number): Promise<boolean> => {
+  const inLine = limited(MOST_TRANSACTIONS);
+  const transaction: Transaction = (work) => inLine(() => deps.database.transaction(work));
+  const lanes = new Map<string, InTurn>();
+  const laneOf = (kind: string): InTurn => {
+    const lane = lanes.get(kind) ?? limited(channelKinds.get(kind)?.atOnce ?? MOST_AT_ONCE);
+    lanes.set(kind, lane);
+    return lane;
+  };
+  const serve = async ({ id, kind }: ChannelWithWork): Promise<boolean> => {
     busy.add(id);
     try {
-      return await inTurn(() => serveChannel(id, deps));
+      return await laneOf(kind)(() => serveChannel(id, { ...deps, transaction }));
     } catch (error) {
       // The lease runs out, and the message is sent again with the same id.
       const isAway = error instanceof DatabaseUnavailable;
@@ -81,8 +94,8 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
   };
   return {
     async tick() {
-      const ids = await deps.database.transaction(channelsWithWork);
-      const results = await Promise.all(ids.filter((id) => !busy.has(id)).map(serve));
+      const channels = await deps.database.transaction(channelsWithWork);
+      const results = await Promise.all(channels.filter(({ id }) => !busy.has(id)).map(serve));
       return results.filter(Boolean).length;
     },
   };
@@ -109,34 +122,19 @@ export async function runDispatcher(
   await Promise.all(rounds);
 }
 
-/** At most so many at once; the others wait in line. */
-function limited(most: number): <T>(work: () => Promise<T>) => Promise<T> {
-  const line: (() => void)[] = [];
-  let running = 0;
-  return async (work) => {
-    if (running >= most) await new Promise<void>((resolve) => line.push(resolve));
-    else running += 1;
-    try {
-      return await work();
-    } finally {
-      const next = line.shift();
-      if (next) next();
-      else running -= 1;
-    }
-  };
-}
-
 /** A message somebody holds a lease for, ready to be sent outside of any transaction. */
 type Taken = { readonly channel: ChannelRow; readonly lease: Lease; readonly attempts: number; readonly batch: Batch };
 
-async function serveChannel(channelId: number, deps: DispatcherDeps) {
-  const { database, context, log, random = Math.random } = deps;
-  const taken = await database.transaction((tx) => take(tx, channelId, deps));
+type Transaction = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
+
+async function serveChannel(channelId: number, deps: DispatcherDeps & { readonly transaction: Transaction }) {
+  const { transaction, context, log, random = Math.random } = deps;
+  const taken = await transaction((tx) => take(tx, channelId, deps));
   if (!taken) return false;
   const { channel, batch } = taken;
   const report = (error: unknown): void => log.error({ error, channel: channel.slug }, 'sending failed by a bug');
   const delivery = lastWord(await sendOnce(channel, batch, { context, report }), taken.attempts);
-  await database.transaction((tx) => record(tx, taken, delivery, random()));
+  await transaction((tx) => record(tx, taken, delivery, random()));
   const facts = { channel: channel.slug, message: batch.id, events: batch.events.length };
   if (delivery.outcome === 'delivered') log.info(facts, 'message delivered');
   else log.warn({ ...facts, outcome: delivery.outcome, reason: delivery.reason }, 'message not delivered');
@@ -233,8 +231,16 @@ function lastWord(delivery: Delivery, attempts: number): Delivery {
 async function record(tx: Tx, { channel, lease: leased, attempts }: Taken, delivery: Delivery, random: number) {
   // First, as `take` does: two transactions that lock in different orders would wait for each other.
   await lockChannel(tx, channel.id, { wait: true });
-  await settle(tx, leased, settlementOf(delivery, attempts, random));
-  await recordAttempt(tx, channel.id, { messageId: leased.messageId, rows: leased.rowIds.length, delivery });
+  const { messageId, rowIds } = leased;
+  const isCurrent = await recordAttempt(tx, { to: channel, messageId, rows: rowIds.length, delivery });
+  await settle(tx, leased, isCurrent ? settlementOf(delivery, attempts, random) : withNewSettings(delivery));
+}
+
+/** What the old settings came to ends nothing: the new ones are tried at once. */
+function withNewSettings(delivery: Delivery): Settlement {
+  if (delivery.outcome === 'delivered') return delivery;
+  const uncertain = delivery.outcome === 'retry' && delivery.uncertain === true;
+  return { outcome: 'retry', reason: delivery.reason, uncertain, delayMs: 0, quietMs: 0 };
 }
 
 function settlementOf(delivery: Delivery, attempts: number, random: number): Settlement {

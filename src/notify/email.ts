@@ -18,6 +18,8 @@ import { plain } from './phrases.ts';
 import { type ReportMail, reportMail } from './report-mail.ts';
 import { wording } from './wording.ts';
 
+/** To our mail server. No more mails are sent at once, so that nothing waits in a second queue there. */
+const CONNECTIONS = 20;
 const ONE_ADDRESS = 'write one plain address, such as ops@example.org: no name, quotes, commas, brackets or lists';
 
 /** E-mail: one recipient a channel, so that one bad address never touches another. */
@@ -26,6 +28,7 @@ export const email: ChannelKind = {
   fields: [{ name: 'to', label: 'Address', secret: false, required: true }],
   // An end stands in the conversation of its beginning.
   grouping: 'thread',
+  atOnce: CONNECTIONS,
   async parse({ to = '' }, context) {
     const sender = senderOf(context);
     const message = sender.ok ? ONE_ADDRESS : sender.reason;
@@ -90,12 +93,11 @@ function createPool(url: string) {
     greetingTimeout: ATTEMPT_MS,
     socketTimeout: ATTEMPT_MS,
   };
-  // maxRequeues 0: what is sent again, and when, is the outbox's decision alone. As many connections as the dispatcher
-  // sends at once, so that nothing waits in a second queue here.
+  // maxRequeues 0: what is sent again, and when, is the outbox's decision alone.
   const pool = createTransport({
     pool: true,
     url,
-    maxConnections: 20,
+    maxConnections: CONNECTIONS,
     maxRequeues: 0,
     idleTimeout: 30_000,
     ...timeouts,
@@ -111,6 +113,9 @@ function poolFor(context: ChannelContext, url: string): Pool {
   return pool;
 }
 
+/** In front of every subject. */
+const TAG = '[Rollcall]';
+
 type Mail = Parameters<Pool['sendMail']>[0];
 
 /**
@@ -122,13 +127,14 @@ function mailOf(batch: Batch, to: string, from: Mailbox, context: ChannelContext
   const { unsubscribeUrl = null, inReplyTo } = batch;
   const { subject, text, html } = contentOf(batch, context, { to, unsubscribeUrl });
   const domain = from.address.slice(from.address.indexOf('@') + 1);
-  const first = inReplyTo === null ? null : `<${inReplyTo.id}@${domain}>`;
-  const answered = inReplyTo?.receipt ?? null;
+  // What was told before the channel was an e-mail channel is no mail, and cannot be answered.
+  const answered = inReplyTo?.receipt?.startsWith(TAG) ? inReplyTo.receipt : null;
+  const first = inReplyTo === null || answered === null ? null : `<${inReplyTo.id}@${domain}>`;
   return {
     from,
     to: { name: '', address: to },
     envelope: { from: from.address, to: [to] },
-    subject: answered === null ? plain(`[Rollcall] ${subject}`, 200) : `Re: ${answered}`,
+    subject: answered === null ? plain(`${TAG} ${subject}`, 200) : `Re: ${answered}`,
     messageId: `<${batch.id}@${domain}>`,
     ...(first === null ? {} : { inReplyTo: first, references: first }),
     date: new Date(batch.sentAt),
@@ -174,15 +180,22 @@ async function sendMail(pool: Pool, mail: ReturnType<typeof mailOf>, signal: Abo
 
 /** Addresses that do not exist or take no mail (RFC 3463): the channel itself is gone. */
 const NO_SUCH_ADDRESS = /\b5\.(1\.[12360]|1\.10|2\.1)\b/;
+/** Commands whose refusal is about the address or the mail; those before it are about whoever sends. */
+const ABOUT_MESSAGE = new Set(['RCPT TO', 'DATA']);
+/** Some say only at the recipient that they want a login (RFC 4954, 6). */
+const LOGIN_FIRST = 530;
 /** Errors before anything was handed over. */
 const NOTHING_SENT = new Set(['EDNS', 'EAUTH', 'ENOAUTH', 'EOAUTH2', 'ETLS', 'ECONFIG', 'EENVELOPE']);
 
 /** 4xx may pass, 5xx will not (RFC 5321, 4.2.1). Trouble with our own server or login is never the address's fault. */
 function judgeMail(error: unknown, signal: AbortSignal): Delivery {
-  const { code = 'unknown error', responseCode = 0, response = '' } = error as MailError;
+  const { code = 'unknown error', responseCode = 0, response = '', command = '' } = error as MailError;
   if (signal.aborted) return retry(`no answer within ${ATTEMPT_MS / 1000} s`, { uncertain: true });
   const said = plain(response, 200);
   if (['EAUTH', 'ENOAUTH', 'EOAUTH2'].includes(code)) return retry(`the mail server refused the login: ${said}`);
+  // Before the address was named, it was about us: no sender of ours may pass, or not without a login.
+  if (responseCode === LOGIN_FIRST || (responseCode >= 400 && !ABOUT_MESSAGE.has(command)))
+    return retry(`the mail server refused us: ${said}`, { uncertain: false });
   if (responseCode >= 500) return rejected(said, { permanent: NO_SUCH_ADDRESS.test(response) });
   if (responseCode >= 400) return retry(said);
   const isRefused = (error as MailError).syscall === 'connect';
@@ -193,5 +206,7 @@ type MailError = {
   readonly code?: string;
   readonly responseCode?: number;
   readonly response?: string;
+  /** The command that was refused. */
+  readonly command?: string;
   readonly syscall?: string;
 };

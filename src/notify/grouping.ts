@@ -1,11 +1,10 @@
 import type { Instant } from '../core/time.ts';
-import { LEASE_MS, type Waiting, type WaitingRow, WORTH_MS } from '../store/outbox.ts';
+import { WORTH_MS } from '../store/outbox.ts';
+import { LEASE_MS, STUCK_AFTER, type Waiting, type WaitingRow } from '../store/waiting.ts';
 import type { Grouping } from './channel.ts';
 
 /** At most one message a second for each channel. */
 const SPACING_MS = 1000;
-/** Failed attempts after which a message holds up only what must stay behind it. */
-const STUCK_AFTER = 3;
 /** With more threads than this at once a message about all of them says more than a reply in each. */
 const MOST_THREADS = 5;
 
@@ -36,7 +35,7 @@ export function planMessage(
   const tooSoon = lastAttemptAt !== null && !isVoid && now - lastAttemptAt < SPACING_MS;
   if (held || tooSoon) return { givenUp: [], message: null };
   // A clock that nobody believes ends nothing.
-  const ended = isDoubted ? [] : all.flatMap((row) => endOf(row, now));
+  const ended = isDoubted ? [] : all.flatMap((row) => endOf(row, now, grouping));
   const endedIds = new Set(ended.map(({ id }) => id));
   const rows = all.filter(({ id, isGathering = false }) => !endedIds.has(id) && !isGathering);
   const isDue = ({ notBefore, createdAt }: WaitingRow): boolean =>
@@ -55,9 +54,17 @@ function isHeld({ lease, leaseUntil }: WaitingRow, now: Instant, isVoid: boolean
   return lease === null ? !isVoid : leaseUntil - now <= LEASE_MS;
 }
 
-function endOf({ id, createdAt, endedSilently }: WaitingRow, now: Instant): readonly GivenUp[] {
+function endOf(row: WaitingRow, now: Instant, grouping: Grouping): readonly GivenUp[] {
+  const { id, type, createdAt, endedSilently, isMisplaced = false, told } = row;
   if (now - createdAt >= WORTH_MS) return [{ id, state: 'expired', reason: 'not delivered within 24 h' }];
+  // Whoever made it a pager since wants no numbers of the month there.
+  if (isMisplaced) {
+    const reason = 'a report goes by e-mail only, and this channel is none any more';
+    return [{ id, state: 'withheld', reason }];
+  }
   if (!endedSilently) return [];
+  // It closes an alert, and calls nobody.
+  if (grouping === 'incident' && type === 'incident.resolved' && told) return [];
   const reason = 'the incident ended silently: its job was paused, or its occurrences moved to another incident';
   return [{ id, state: 'withheld', reason }];
 }

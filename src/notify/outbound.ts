@@ -150,7 +150,8 @@ export async function postJson(
   signal: AbortSignal,
 ): Promise<{ readonly answer: Answer } | { readonly failure: Delivery }> {
   const url = readUrl(text, context);
-  if (!url.ok) return { failure: rejected(url.reason) };
+  // It was good when it was saved: allowed again, the installation can send what waits.
+  if (!url.ok) return { failure: retry(url.reason) };
   try {
     const response = await request(url.value, {
       method: 'POST',
@@ -220,14 +221,14 @@ export function readRetryAfter(value: string | undefined, date: string | undefin
 
 /** Errors of a connection that never stood: the receiver has seen nothing. */
 const NOTHING_SENT =
-  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|CERT_|ERR_TLS|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/;
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|CERT_|ERR_TLS|ERR_SSL|EPROTO|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/;
 
 /** What prevented an answer, in words that give nothing of the other side away. */
 export function troubleOf(error: unknown, signal: AbortSignal): Delivery {
   if (signal.aborted) return retry(`no answer within ${ATTEMPT_MS / 1000} s`, { uncertain: true });
   const causes = [error, error instanceof Error ? error.cause : null];
   if (causes.some((cause) => cause instanceof NotAllowed)) {
-    return rejected('the name resolves to an address that is private or not public, and not in OUTBOUND_ALLOW');
+    return retry('the name resolves to an address that is private or not public, and not in OUTBOUND_ALLOW');
   }
   const code = causes.map((cause) => (cause as { code?: unknown } | null)?.code).find((it) => typeof it === 'string');
   const word = typeof code === 'string' ? code : error instanceof Error ? error.name : 'unknown error';

@@ -193,7 +193,7 @@ export function ahead(at: Instant, now: Instant): string {
 
 /** One line without controls and direction marks, which could make a name read as something else. */
 export function plain(text: string, most: number): string {
-  const line = text.replace(/[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]+/gu, ' ').trim();
+  const line = text.replace(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]+/gu, ' ').trim();
   const points = [...line];
   return points.length > most ? `${points.slice(0, most - 1).join('')}…` : line;
 }
@@ -202,6 +202,6 @@ export function plain(text: string, most: number): string {
 export function shownOutput(output: string): string {
   return output
     .replace(/\r\n?/g, '\n')
-    .replace(/[^\P{Cc}\n\t]|[\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, '')
+    .replace(/[^\P{Cc}\n\t]|\p{Bidi_Control}/gu, '')
     .trim();
 }

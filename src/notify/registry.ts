@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { FieldError } from '../core/schedule.ts';
 import { createTestMessage, recordAttempt } from '../store/channels.ts';
 import type { Database } from '../store/database.ts';
-import { newMessageId } from '../store/outbox.ts';
+import { newMessageId } from '../store/sending.ts';
 import { apprise } from './apprise.ts';
 import { type Batch, type ChannelContext, type ChannelKind, type Delivery, retry, type Settings } from './channel.ts';
 import { discord } from './discord.ts';
@@ -161,7 +161,7 @@ export async function sendTest(
   const event = { ...createTestMessage(channel.slug, sentAt), occurrences: [], occurrenceCount: 0 };
   const batch = { id, sentAt, inReplyTo: null, events: [event], ...about };
   const delivery = await sendOnce(channel, batch, { context, report });
-  await database.transaction((tx) => recordAttempt(tx, channel.id, { messageId: id, rows: 0, delivery }));
+  await database.transaction((tx) => recordAttempt(tx, { to: channel, messageId: id, rows: 0, delivery }));
   return delivery;
 }
 

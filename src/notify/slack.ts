@@ -65,10 +65,13 @@ async function sendSlack(url: string, batch: Batch, sending: Sending): Promise<D
 /** Slack answers `ok`, or one short word that says what is wrong: the only part of an answer that is shown. */
 function judgeSlack(answer: Answer): Delivery {
   const word = /^[a-z_]{2,60}$/.exec(answer.text.trim())?.[0] ?? null;
+  // Under a good status too such a word says that nothing was posted.
+  if (word !== null && GONE.has(word) && answer.status < 500)
+    return rejected(`HTTP ${answer.status} ${word}`, { permanent: true });
   const delivery = judgeStatus(answer, { word });
   if (delivery.outcome === 'retry') return delivery;
   if (word === 'rate_limited') return retry('rate_limited');
-  const isGone = (word !== null && GONE.has(word)) || [403, 404, 410].includes(answer.status);
+  const isGone = [403, 404, 410].includes(answer.status);
   return delivery.outcome === 'rejected' && isGone ? rejected(delivery.reason, { permanent: true }) : delivery;
 }
 

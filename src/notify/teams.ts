@@ -42,8 +42,13 @@ async function sendTeams(url: string, batch: Batch, sending: Sending): Promise<D
   return postAndJudge({ url, body, sentAt: batch.sentAt }, judgeTeams, sending);
 }
 
+/** What an older connector answers under status 200 (".../connectors-using", "Rate limiting for connectors"). */
+const FAILED = /webhook message delivery failed with error.*? HTTP error (\d{3})/i;
+
 /** 202: the workflow will post it. One that was deleted, switched off or changed hands takes no later message either. */
 function judgeTeams(answer: Answer): Delivery {
+  const failed = FAILED.exec(answer.text)?.[1];
+  if (failed !== undefined && answer.status === 200) return judgeStatus({ ...answer, status: Number(failed) });
   const { error } = jsonOf(answer);
   const { code } = typeof error === 'object' && error !== null ? (error as { readonly code?: unknown }) : {};
   const word = typeof code === 'string' && /^[A-Za-z]{2,60}$/.test(code) ? code : null;

@@ -7,6 +7,7 @@ import {
   checkedSettings,
   type Delivery,
   type ParsedSettings,
+  retry,
   type Settings,
 } from './channel.ts';
 import { type Piece, textMessage } from './fitting.ts';
@@ -27,6 +28,8 @@ import { type Wording, wording } from './wording.ts';
 const USUAL = 'https://api.telegram.org';
 /** "1-4096 characters after entities parsing" (https://core.telegram.org/bots/api#sendmessage): before it we have more. */
 const TEXT = 4096;
+/** Telegram repeats the whole message in its answer. */
+const ANSWER_BYTES = 262_144;
 
 /** Telegram, through a bot. */
 export const telegram: ChannelKind = {
@@ -75,7 +78,8 @@ async function sendTelegram(
     parse_mode: 'HTML',
     link_preview_options: { is_disabled: true },
   });
-  const posting = { url: `${server}/bot${token}/sendMessage`, body, sentAt: batch.sentAt };
+  const url = `${server}/bot${token}/sendMessage`;
+  const posting = { url, body, sentAt: batch.sentAt, answerBytes: ANSWER_BYTES };
   return postAndJudge(posting, judgeTelegram, sending);
 }
 
@@ -94,7 +98,10 @@ const SAYINGS = [...GONE, 'message is too long', "can't parse entities", 'not en
 
 /** Errors are told by their status and an English sentence (https://core.telegram.org/bots/api#making-requests). */
 function judgeTelegram(answer: Answer): Delivery {
-  const { description, parameters } = jsonOf(answer);
+  const { ok, description, parameters } = jsonOf(answer);
+  if (answer.status === 200 && ok !== true) {
+    return retry('HTTP 200 without the JSON that Telegram answers', { uncertain: true });
+  }
   const { retry_after: seconds, migrate_to_chat_id: moved } = (parameters ?? {}) as Readonly<Record<string, unknown>>;
   const said = typeof description === 'string' ? SAYINGS.find((one) => description.includes(one)) : undefined;
   const hint = typeof moved === 'number' ? `: set chat_id to ${moved}` : '';

@@ -85,6 +85,7 @@ function eventBody(event: BatchEvent): Readonly<Record<string, unknown>> {
     },
     job: jobBody(event.job),
     occurrences: event.occurrences.map(occurrenceBody),
+    ...(event.type === 'incident.reminded' ? { reminded_by: event.again ?? 'occurrence' } : {}),
     // Only where an occurrence came from another incident.
     ...(event.facts.before === null ? {} : { before: event.facts.before }),
   };

@@ -52,18 +52,24 @@ export async function upsertChannel(
     returning ${columns(tx)}, xmax = 0 as created`;
   if (!row) throw new Error('an upsert returned no row');
   const { created, ...channel } = row;
-  if (!old || (old.kind === kind && isSame(old.settings, settings))) return { channel, created };
+  if (!old || isSameTarget(old, channel)) return { channel, created };
   await tx.sql`update channels set dead_since = null, last_failure = null where id = ${channel.id}`;
   await tx.sql`
     update outbox set not_before = ${tx.now}, lease_until = null
-    where channel_id = ${channel.id} and state = 'waiting' and lease is null and not_before > ${tx.now} and attempts > 0`;
+    where channel_id = ${channel.id} and state = 'waiting' and not_before > ${tx.now} and attempts > 0
+      and (lease is null or lease_until <= ${tx.now})`;
   return { channel: { ...channel, deadSince: null, lastFailure: null }, created };
 }
 
 const texts = (list: readonly string[] | null | undefined): string[] | null => (list ? [...list] : null);
 
-function isSame(a: ChannelRow['settings'], b: ChannelRow['settings']): boolean {
-  return Object.keys({ ...a, ...b }).every((name) => a[name] === b[name]);
+type Target = Pick<ChannelRow, 'kind' | 'settings'>;
+
+function isSameTarget(a: Target, b: Target): boolean {
+  return (
+    a.kind === b.kind &&
+    Object.keys({ ...a.settings, ...b.settings }).every((name) => a.settings[name] === b.settings[name])
+  );
 }
 
 export async function getChannel(tx: Tx, projectId: number, slug: string): Promise<ChannelRow | null> {
@@ -120,28 +126,34 @@ export type AttemptOutcome =
   | { readonly outcome: 'retry'; readonly reason: string }
   | { readonly outcome: 'rejected'; readonly reason: string; readonly permanent: boolean };
 
-/** Keeps an attempt, and what it says about the channel: dead, alive again, or neither. */
-export async function recordAttempt(
-  tx: Tx,
-  channelId: number,
-  {
-    messageId,
-    rows,
-    delivery,
-  }: { readonly messageId: string; readonly rows: number; readonly delivery: AttemptOutcome },
-): Promise<void> {
+/** One attempt to tell `to`, the channel as it was then. */
+export type NewAttempt = {
+  readonly to: Pick<ChannelRow, 'id' | 'kind' | 'settings'>;
+  readonly messageId: string;
+  readonly rows: number;
+  readonly delivery: AttemptOutcome;
+};
+
+/**
+ * Keeps an attempt, and what it says about the channel: dead, alive again, or neither. False: the channel has other settings by
+ * now, about which it says nothing, or is gone.
+ */
+export async function recordAttempt(tx: Tx, { to, messageId, rows, delivery }: NewAttempt): Promise<boolean> {
+  const channelId = to.id;
   const channel = await lockChannel(tx, channelId, { wait: true });
-  if (!channel) return;
+  if (!channel) return false;
   const reason = delivery.outcome === 'delivered' ? null : delivery.reason;
   await tx.sql`
     insert into attempts (channel_id, message_id, at, outcome, reason, rows)
     values (${channelId}, ${messageId}, ${tx.now}, ${delivery.outcome}, ${reason}, ${rows})`;
+  if (!isSameTarget(to, channel)) return false;
   await tx.sql`
     update channels set last_failure = ${reason}, dead_since = case when ${reason}::text is null then null else dead_since end
     where id = ${channelId} and (last_failure is distinct from ${reason} or dead_since is not null)`;
-  if (delivery.outcome === 'delivered' || channel.deadSince !== null) return;
+  if (delivery.outcome === 'delivered' || channel.deadSince !== null) return true;
   const isGone = delivery.outcome === 'rejected' && delivery.permanent;
   if (isGone || (await hasFailedLong(tx, channelId))) await declareDead(tx, channel, delivery.reason);
+  return true;
 }
 
 /** Rows ran out of time after all their attempts failed: if nothing else got through either, the channel is dead. */

@@ -117,6 +117,7 @@ export async function enqueueReport(
       insert into outbox (channel_id, notice_id, payload, created_at, not_before)
       select id, ${notice.id}, ${JSON.stringify(payload)}::jsonb, ${tx.now}::timestamptz, ${tx.now + GROUPING_MS}::timestamptz
       from channels where project_id = ${projectId} and kind = 'email' and slug = any(${channels as string[]}::text[])
+      order by id for key share
       returning channel_id)
     select c.slug from channels c join promised p on p.channel_id = c.id order by c.slug`;
   return rows.map(({ slug }) => slug);

@@ -34,6 +34,7 @@ const json = (status: number, value: object, headers = {}): HttpReply => ({
   headers: { 'content-type': 'application/json', ...headers },
   body: JSON.stringify(value),
 });
+const TEAMS = 'Microsoft Teams endpoint returned HTTP error';
 const gone = { outcome: 'rejected', permanent: true };
 const refused = { outcome: 'rejected', permanent: false };
 
@@ -70,8 +71,19 @@ test.each<[string, HttpReply, object]>([
   ['teams', json(401, { error: { code: 'DirectApiAuthorizationRequired' } }), gone],
   ['teams', json(413, { error: { code: 'RequestEntityTooLarge' } }), refused],
   ['teams', { status: 429, headers: { 'retry-after': '60' } }, { outcome: 'retry', retryAfterMs: 60_000 }],
+  // Under 200, as connectors do: ".../how-to/connectors-using#rate-limiting-for-connectors"
+  [
+    'teams',
+    { status: 200, body: `Webhook message delivery failed with error: ${TEAMS} 429 with ContextId` },
+    { outcome: 'retry' },
+  ],
+  ['teams', { status: 200, body: `Webhook message delivery failed with error: ${TEAMS} 400 with ContextId` }, refused],
+  ['teams', { status: 200, body: '1' }, { outcome: 'delivered' }],
   // https://core.telegram.org/bots/api#making-requests
   ['telegram', json(200, { ok: true }), { outcome: 'delivered' }],
+  ['telegram', json(200, { ok: true, result: { text: 'x'.repeat(20_000) } }), { outcome: 'delivered' }],
+  ['telegram', json(200, { ok: false, description: 'Bad Request' }), { outcome: 'retry', uncertain: true }],
+  ['telegram', { status: 200, body: '<html>' }, { outcome: 'retry', uncertain: true }],
   [
     'telegram',
     json(429, { ok: false, description: 'Too Many Requests: retry after 34', parameters: { retry_after: 34 } }),

@@ -50,9 +50,10 @@ const put = (slug: string, changes: Partial<NewChannel> = {}) =>
     }),
   );
 const get = (slug: string): Promise<ChannelRow | null> => run((tx) => getChannel(tx, projectId, slug));
-const fail = (channelId: number) =>
+const fail = (to: ChannelRow) =>
   run((tx) =>
-    recordAttempt(tx, channelId, {
+    recordAttempt(tx, {
+      to,
       messageId: 'msg_1',
       rows: 1,
       delivery: { outcome: 'rejected', reason: 'HTTP 410', permanent: true },
@@ -79,7 +80,7 @@ test('a channel is deleted once, and never that of another project', async () =>
 
 test('a dead channel stays dead when it is saved unchanged, and lives again with new settings', async () => {
   const { channel } = await put('ops');
-  await fail(channel.id);
+  await fail(channel);
   expect(await put('ops')).toMatchObject({ channel: { deadSince: clock.now(), lastFailure: 'HTTP 410' } });
   expect(await put('ops', { settings: { url: `${receiver.url}/new` } })).toMatchObject({
     channel: { deadSince: null, lastFailure: null },
@@ -89,7 +90,7 @@ test('a dead channel stays dead when it is saved unchanged, and lives again with
 
 test('a test message says how it went, is kept as an attempt, and revives a dead channel', async () => {
   const { channel } = await put('ops');
-  await fail(channel.id);
+  await fail(channel);
   const deps = {
     database: db.database,
     context: channelContext(),

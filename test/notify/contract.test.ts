@@ -64,6 +64,19 @@ describe.each([...channelKinds])('%s', (name, kind) => {
     expect(last().all).toContain('This is a test of channel ops');
   });
 
+  test('takes messages with the link by which each problem is acknowledged, one or very many', async () => {
+    const ackUrl = 'https://rollcall.example.org/a/1g.k3.tqvo71.30e2e6b0a414588bb44d20a4235018ba';
+    const problems = Array.from({ length: 300 }, (_, n) => ({
+      ...incidentEvent({ id: n + 1, job: { slug: `job-${n}` } }),
+      ackUrl: ackUrl.replace('1g', String(n)),
+    }));
+    expect(await sendAll(problems.slice(0, 1))).toEqual(delivered);
+    if (name !== 'webhook')
+      expect(last().all).toContain(name === 'telegram' ? 'Acknowledge or snooze' : '/a/0.k3.tqvo71');
+    expect(await sendAll(problems.slice(0, 3))).toEqual(delivered);
+    expect(await sendAll(problems)).toEqual(delivered);
+  });
+
   test('tells trouble that passes from a message refused and from a channel that is gone', async () => {
     harness.refuse('now');
     expect(await send(batchOf(incidentEvent()))).toMatchObject({ outcome: 'retry' });

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { enqueueForJobs, lease, waitingRows } from '../../src/store/outbox.ts';
+import { enqueueForJobs } from '../../src/store/outbox.ts';
+import { lease } from '../../src/store/sending.ts';
+import { waitingRows } from '../../src/store/waiting.ts';
 import { resolved, testOutbox } from '../support/outbox.ts';
 
 const outbox = testOutbox();

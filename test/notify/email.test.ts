@@ -105,16 +105,20 @@ test('a sender with any name reaches a mail program as it was written', async ()
 });
 
 test('no name brings a line of its own into the head, and marks that turn the reading direction are not shown', async () => {
-  const name = 'a\r\nBcc: evil@evil.example\r\n\r\nbody';
-  const facts = { output: 'user\u202etxt.exe' };
+  const name = 'a\r\nBcc: evil@evil.example\r\n\r\nbody\u061c\u200f';
+  const facts = { output: 'user\u202etxt.exe\u061c' };
   await send(batchOf(incidentEvent({ kind: 'failed', facts, job: { name, tags: [name] } })));
   const mail = await PostalMime.parse(Buffer.from(receiver.mails.at(-1)?.raw ?? '', 'latin1'));
   expect(mail.bcc ?? []).toEqual([]);
   expect(receiver.mails.at(-1)?.to).toEqual(['ops@example.org']);
-  expect(`${mail.text}${mail.html}`).not.toContain('\u202e');
+  expect(`${mail.subject}${mail.text}${mail.html}`).not.toMatch(/\p{Bidi_Control}/u);
 });
 
-test.each<[SmtpReply, 'recipient' | 'data', object]>([
+test.each<[SmtpReply, 'sender' | 'recipient' | 'data', object]>([
+  // Trouble with our own login or address is never the recipient's fault.
+  [{ code: 530, text: '5.7.0 Authentication required' }, 'sender', { outcome: 'retry' }],
+  [{ code: 550, text: '5.7.1 sender not allowed' }, 'sender', { outcome: 'retry', uncertain: false }],
+  [{ code: 530, text: '5.7.0 Must issue a STARTTLS command first' }, 'recipient', { outcome: 'retry' }],
   [{ code: 450, text: '4.2.2 mailbox full' }, 'recipient', { outcome: 'retry', reason: '450 4.2.2 mailbox full' }],
   [{ code: 451, text: '4.7.1 greylisted' }, 'data', { outcome: 'retry' }],
   [{ code: 550, text: '5.1.1 no such user' }, 'recipient', { outcome: 'rejected', permanent: true }],

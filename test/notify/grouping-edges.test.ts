@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import type { Grouping } from '../../src/notify/channel.ts';
 import { planMessage } from '../../src/notify/grouping.ts';
-import { LEASE_MS, type WaitingRow, WORTH_MS } from '../../src/store/outbox.ts';
+import { WORTH_MS } from '../../src/store/outbox.ts';
+import { LEASE_MS, type WaitingRow } from '../../src/store/waiting.ts';
 
 const noon = Date.parse('2026-03-01T12:00:00Z');
 const at = (seconds: number): number => noon + seconds * 1000;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { planMessage } from '../../src/notify/grouping.ts';
-import type { WaitingRow } from '../../src/store/outbox.ts';
+import type { WaitingRow } from '../../src/store/waiting.ts';
 
 const noon = Date.parse('2026-03-01T12:00:00Z');
 const at = (seconds: number): number => noon + seconds * 1000;

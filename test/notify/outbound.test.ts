@@ -87,7 +87,10 @@ describe('posting', () => {
   test('a name that has come to mean a private address is refused at connect time, and nothing is sent', async () => {
     const before = receiver.requests.length;
     const url = receiver.url.replace('http://127.0.0.1', 'https://localhost');
-    expect(await post(url, closed)).toMatchObject({ failure: { outcome: 'rejected', permanent: false } });
+    // A resolver that lies for an hour loses no alert.
+    expect(await post(url, closed)).toMatchObject({
+      failure: { outcome: 'retry', reason: expect.stringMatching(/private/) },
+    });
     expect(receiver.requests).toHaveLength(before);
   });
 
@@ -110,6 +113,19 @@ describe('posting', () => {
     const gone = await createHttpReceiver();
     await gone.close();
     expect(await post(gone.url)).toMatchObject({ failure: { outcome: 'retry', uncertain: false } });
+  });
+
+  test('a failed handshake has delivered nothing: more may join the message', async () => {
+    const url = receiver.url.replace('http:', 'https:');
+    const before = receiver.requests.length;
+    expect(await post(url)).toMatchObject({
+      failure: { outcome: 'retry', reason: expect.stringContaining('SSL'), uncertain: false },
+    });
+    expect(receiver.requests).toHaveLength(before);
+  });
+
+  test('an address that is not allowed any more keeps what waits, until the operator allows it again', async () => {
+    expect(await post(receiver.url, closed)).toMatchObject({ failure: { outcome: 'retry' } });
   });
 
   test('an answer that does not come is given up', async () => {

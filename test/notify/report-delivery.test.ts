@@ -7,7 +7,7 @@ import { createDispatcher } from '../../src/notify/dispatcher.ts';
 import { closeChannels } from '../../src/notify/registry.ts';
 import { loadZones } from '../../src/zones.ts';
 import { channelContext } from '../support/messages.ts';
-import { createSmtpReceiver, readMail, type SmtpReceiver } from '../support/receivers.ts';
+import { createHttpReceiver, createSmtpReceiver, readMail, type SmtpReceiver } from '../support/receivers.ts';
 import { startApi, type TestApi } from '../web/api/api.ts';
 
 const zones = loadZones();
@@ -56,6 +56,38 @@ async function send(rounds: number): Promise<number> {
   return delivered;
 }
 const mails = () => receiver.mails.map(({ raw, to }) => ({ to, ...readMail(raw) }));
+
+test('the attempts of a channel say that it was a report', async () => {
+  await t.at('2026-10-01T04:15:00Z');
+  expect(await makeDue()).toBe(1);
+  await send(6);
+  const { json } = await t.call('GET', '/channels/boss/attempts');
+  expect(json.attempts).toMatchObject([
+    {
+      outcome: 'delivered',
+      incidents: [],
+      notices: [{ kind: 'report', text: expect.stringContaining('September 2026') }],
+    },
+  ]);
+});
+
+test('a channel that became a pager before the report left gets no report, and the report says so', async () => {
+  const pager = await createHttpReceiver();
+  await t.at('2026-10-01T04:15:00Z');
+  expect(await makeDue()).toBe(1);
+  const body = { kind: 'ntfy', topic: 'night', server: pager.url };
+  expect((await t.call('PUT', '/channels/boss', body)).status).toBe(200);
+  await send(10);
+  await pager.close();
+  expect([pager.requests.length, receiver.mails.length]).toEqual([0, 0]);
+  const rows = await t.database.transaction(async (tx) => tx.sql`select state, reason from outbox`);
+  expect(rows).toEqual([
+    { state: 'withheld', reason: 'a report goes by e-mail only, and this channel is none any more' },
+  ]);
+  expect((await t.call('GET', '/reports/monthly')).json.warnings).toEqual([
+    'there is no e-mail channel boss any more: nothing is sent there',
+  ]);
+});
 
 test('a month arrives by mail, with the clock change that is ahead, apart from what else there is to tell', async () => {
   await t.at('2026-10-31T05:40:00Z');

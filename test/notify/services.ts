@@ -210,7 +210,10 @@ export function telegramApi(token: string): Service {
     shown({ body }) {
       const { text } = JSON.parse(body);
       const outside = text.replace(/<pre>[\s\S]*?<\/pre>/g, '');
-      return { all: parsedHtml(text) ?? '', markup: outside.replace(/<\/?b>|&(amp|lt|gt);/g, '') };
+      return {
+        all: parsedHtml(text) ?? '',
+        markup: outside.replace(/<\/?b>|<a href="https[^"]+">|<\/a>|&(amp|lt|gt);/g, ''),
+      };
     },
   };
 }
@@ -219,9 +222,10 @@ export function telegramApi(token: string): Service {
 function parsedHtml(html: string): string | null {
   const open: string[] = [];
   for (const [tag, slash, name = ''] of html.matchAll(/<(\/?)([^>]*)>/g)) {
-    if (!/^(b|pre|code)$/.test(name)) return null;
+    const isLink = !slash && /^a href="https?:\/\/[^"<>\s]+"$/.test(name);
+    if (!isLink && !/^(b|pre|code)$/.test(name) && !(slash && name === 'a')) return null;
     if (slash && open.pop() !== name) return null;
-    if (!slash) open.push(tag.slice(1, -1));
+    if (!slash) open.push(isLink ? 'a' : tag.slice(1, -1));
   }
   const text = html.replace(/<[^>]*>/g, '');
   if (open.length > 0 || /[<>]|&(?!(amp|lt|gt|quot);)/.test(text)) return null;

@@ -179,6 +179,11 @@ test.each<[HttpReply, object]>([
     { outcome: 'rejected', permanent: false },
   ],
   [{ status: 200, body: 'ok' }, { outcome: 'delivered' }],
+  // A gateway in between may make a 200 of it: nothing was posted.
+  [
+    { status: 200, body: 'no_service' },
+    { outcome: 'rejected', reason: 'HTTP 200 no_service', permanent: true },
+  ],
 ])('%j is %j', async (reply, delivery) => {
   expect(await answerTo(reply)).toMatchObject(delivery);
 });

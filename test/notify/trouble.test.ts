@@ -47,6 +47,22 @@ describe('trouble', () => {
     expect(await round).toBe(1);
   });
 
+  test('nor do very many that hang: a service is down, and most channels are there', async () => {
+    const stuck = await outbox.hook('stuck');
+    stuck.always('hang');
+    const settings = { url: stuck.url, secret: `whsec_${Buffer.alloc(24, 7).toString('base64')}` };
+    const many = await Promise.all(
+      Array.from({ length: 40 }, async (_, n) => ({ channelId: await outbox.channel(`s${n}`, 'webhook', settings) })),
+    );
+    const fine = await outbox.hook('fine');
+    await outbox.tell([...many, fine], await outbox.incident(await outbox.job('job')));
+    const round = outbox.tickAfter(5);
+    await stuck.arrived(40);
+    await fine.arrived(1);
+    stuck.release();
+    expect(await round).toBe(41);
+  });
+
   test('attempts back off from 5 s to 15 min with jitter, and end after a day with the last reason', async () => {
     expect([1, 2, 3, 8, 9, 40].map((attempts) => backOff(attempts, 0.5) / 1000)).toEqual([5, 10, 20, 640, 900, 900]);
     expect([backOff(1, 0), backOff(1, 1)]).toEqual([4000, 6000]);

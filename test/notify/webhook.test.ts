@@ -64,6 +64,20 @@ test('an occurrence that came from another incident says from which kind; others
   expect(events[1]).not.toHaveProperty('before');
 });
 
+test('a reminder says whether something new is wrong or only time has passed; other events say nothing', () => {
+  const again = (more: object) => ({ ...incidentEvent({ type: 'incident.reminded' }), ...more });
+  const end = incidentEvent({ type: 'incident.resolved' });
+  const batch = batchOf(incidentEvent(), again({}), again({ again: 'interval' }), again({ again: 'snooze_over' }), end);
+  const { events } = webhookBody(batch) as { events: { type: string; reminded_by?: string }[] };
+  expect(events.map(({ type, reminded_by }) => [type, reminded_by])).toEqual([
+    ['incident.opened', undefined],
+    ['incident.reminded', 'occurrence'],
+    ['incident.reminded', 'interval'],
+    ['incident.reminded', 'snooze_over'],
+    ['incident.resolved', undefined],
+  ]);
+});
+
 test('it is signed as Standard Webhooks ask, with the id of the message', async () => {
   // Verifying allows five minutes between the two clocks.
   const batch = { ...batchOf(incidentEvent()), sentAt: Date.now() };

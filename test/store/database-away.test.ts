@@ -11,11 +11,16 @@ describe('a database that is away', () => {
   test('is told apart from a wrong statement', async () => {
     const refused = open({}, 'postgres://nobody:secret@127.0.0.1:1/none');
     const failure = await refused.transaction(async () => 1).catch((error: unknown) => error);
-    expect(failure).toMatchObject({ name: 'DatabaseUnavailable', code: 'ECONNREFUSED', mayHaveCommitted: false });
+    expect(failure).toMatchObject({
+      name: 'DatabaseUnavailable',
+      code: 'ECONNREFUSED',
+      trouble: 'away',
+      mayHaveCommitted: false,
+    });
     expect(String(failure)).not.toContain('secret');
     await expect(open().transaction((tx) => tx.sql`select nonsense`)).rejects.toMatchObject({ code: '42703' });
     const slow = open().transaction((tx) => tx.sql`select pg_sleep(60)`, { statementTimeoutMs: 20 });
-    await expect(slow).rejects.toMatchObject({ name: 'DatabaseUnavailable', code: '57014' });
+    await expect(slow).rejects.toMatchObject({ name: 'DatabaseUnavailable', code: '57014', trouble: 'slow' });
     const wrapped = open().transaction((tx) => tx.db.execute('select pg_sleep(60)'), { statementTimeoutMs: 20 });
     await expect(wrapped).rejects.toMatchObject({ name: 'DatabaseUnavailable', code: '57014' });
   });

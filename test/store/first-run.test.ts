@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import { firstRunText } from '../../src/store/first-run.ts';
 
+const LINK = 'http://127.0.0.1:3000/welcome/abc';
 const told = (api_key: string | null, ping_key: string | null, keptIn: string | null = null) =>
-  firstRunText({ url: 'http://127.0.0.1:3000', sign_in_url: null, api_key, ping_key, curl: null }, keptIn);
+  firstRunText({ url: 'http://127.0.0.1:3000', sign_in_url: LINK, api_key, ping_key, curl: null }, keptIn);
 
 test('only what is shown is said to be shown this once: keys from the environment are not', () => {
   expect(told('a-key', 'p-key')).toContain('The keys are shown this once. Make a job');

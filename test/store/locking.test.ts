@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Database } from '../../src/store/database.ts';
-import { lockJobs } from '../../src/store/ledger.ts';
+import { lockJobs } from '../../src/store/locking.ts';
 import { layOutJob, startApi, type TestApi } from '../web/api/api.ts';
 
 let t: TestApi;

@@ -94,14 +94,14 @@ export type SmtpReply = { readonly code: number; readonly text: string };
 export type SmtpReceiver = {
   readonly url: string;
   readonly mails: readonly ReceivedMail[];
-  refuse(step: 'recipient' | 'data', reply: SmtpReply): void;
+  refuse(step: 'sender' | 'recipient' | 'data', reply: SmtpReply): void;
   close(): Promise<void>;
 };
 
 export async function createSmtpReceiver(): Promise<SmtpReceiver> {
   const mails: ReceivedMail[] = [];
-  const refusals: Record<'recipient' | 'data', SmtpReply[]> = { recipient: [], data: [] };
-  const refusal = (step: 'recipient' | 'data'): Error | null => {
+  const refusals: Record<'sender' | 'recipient' | 'data', SmtpReply[]> = { sender: [], recipient: [], data: [] };
+  const refusal = (step: 'sender' | 'recipient' | 'data'): Error | null => {
     const reply = refusals[step].shift();
     return reply ? Object.assign(new Error(reply.text), { responseCode: reply.code }) : null;
   };
@@ -109,6 +109,7 @@ export async function createSmtpReceiver(): Promise<SmtpReceiver> {
     authOptional: true,
     disabledCommands: ['STARTTLS', 'AUTH'],
     closeTimeout: 100,
+    onMailFrom: (_, __, done) => done(refusal('sender')),
     onRcptTo: (_, __, done) => done(refusal('recipient')),
     onData: (stream, session, done) => {
       const chunks: Buffer[] = [];

@@ -2,6 +2,8 @@ import type { Context } from 'hono';
 import { formatDuration, formatInstant } from '../../core/time.ts';
 import { channelSchema as channelInputSchema, parseChannel, redact, sendTest } from '../../notify/registry.ts';
 import { type ChannelRow, deleteChannel, getChannel, listChannels, upsertChannel } from '../../store/channels.ts';
+import { recordAudit } from '../../store/job-writing.ts';
+import { problem } from '../problem.ts';
 import type { Caller } from './auth.ts';
 import { readJsonObject } from './body.ts';
 import { slugOf } from './bring-to-now.ts';
@@ -10,7 +12,7 @@ import type { ApiDeps } from './deps.ts';
 import { type Endpoint, problemAnswer } from './endpoint.ts';
 import { LIST_SIZE, limitParameter, pageOf, readQuery, slugCursor } from './query.ts';
 import { invalid, notFound, unreadable } from './refusal.ts';
-import { channelSchema, deliverySchema, listOf, listQuery } from './schemas.ts';
+import { channelSchema, deliverySchema, listOf, listQuery, undeliveredSchema } from './schemas.ts';
 import { isSlug } from './slug.ts';
 
 const CHANNEL = { description: 'The channel, without its secrets.', schema: channelSchema };
@@ -77,9 +79,13 @@ function remove({ database }: ApiDeps): Endpoint {
     id: 'deleteChannel',
     summary: 'Deletes a channel, and what waits for it',
     answers: { 204: { description: 'It is gone.' }, 404: NO_CHANNEL },
-    run: async (c, { projectId }) => {
+    run: async (c, { projectId, actor }) => {
       const slug = slugOf(c);
-      const deleted = isSlug(slug) && (await database.transaction((tx) => deleteChannel(tx, projectId, slug)));
+      const deleted = await database.transaction(async (tx) => {
+        const isGone = isSlug(slug) && (await deleteChannel(tx, projectId, slug));
+        if (isGone) await recordAudit(tx, { projectId, actor, action: 'channel.delete', subject: slug });
+        return isGone;
+      });
       return deleted ? new Response(null, { status: 204 }) : noSuchChannel();
     },
   };
@@ -91,13 +97,22 @@ function tryOut(deps: ApiDeps): Endpoint {
     path: '/channels/{slug}/test',
     method: 'post',
     id: 'testChannel',
-    summary: 'Sends a test message now, and says how it went',
-    answers: { 200: { description: 'What became of it.', schema: deliverySchema }, 404: NO_CHANNEL },
+    summary: 'Sends a test message now, and says whether it was delivered',
+    answers: {
+      200: { description: 'It was delivered: the receiver has accepted it.', schema: deliverySchema },
+      404: NO_CHANNEL,
+      424: {
+        description: 'not_delivered: it did not get through, and is not tried again.',
+        schema: undeliveredSchema,
+        type: 'application/problem+json',
+      },
+    },
     run: (c, caller) => sendTestMessage(deps, c, caller),
   };
 }
 
-async function putChannel({ database, channelContext }: ApiDeps, c: Context, { projectId }: Caller): Promise<Response> {
+async function putChannel({ database, channelContext }: ApiDeps, c: Context, caller: Caller): Promise<Response> {
+  const { projectId, actor } = caller;
   const slug = slugOf(c);
   const body = await readJsonObject(c);
   if (!body.ok) return unreadable(body.status, body.detail);
@@ -106,9 +121,13 @@ async function putChannel({ database, channelContext }: ApiDeps, c: Context, { p
   const parsed = await parseChannel(rest, channelContext);
   const wrong = [...slugErrors, ...(parsed.ok ? [] : parsed.errors), ...errors];
   if (!parsed.ok || wrong.length > 0) return invalid(wrong);
-  const { channel, created } = await database.transaction((tx) =>
-    upsertChannel(tx, { projectId, slug, ...parsed.value, ...own }),
-  );
+  const { channel, created } = await database.transaction(async (tx) => {
+    const put = await upsertChannel(tx, { projectId, slug, ...parsed.value, ...own });
+    // Settings are secrets: the log keeps who changed the channel, not to what.
+    const detail = { created: put.created, kind: put.channel.kind };
+    await recordAudit(tx, { projectId, actor, action: 'channel.put', subject: slug, detail });
+    return put;
+  });
   return Response.json(channelJson(channel), { status: created ? 201 : 200 });
 }
 
@@ -131,11 +150,33 @@ async function sendTestMessage(deps: ApiDeps, c: Context, caller: Caller): Promi
     context: deps.channelContext,
     report: (error) => deps.log.error({ error, channel: channel.slug }, 'a test message failed unexpectedly'),
   });
-  return Response.json({
-    outcome: delivery.outcome,
-    reason: delivery.outcome === 'delivered' ? null : delivery.reason,
+  const { projectId, actor } = caller;
+  const entry = {
+    projectId,
+    actor,
+    action: 'channel.test',
+    subject: channel.slug,
+    detail: { outcome: delivery.outcome },
+  };
+  await deps.database.transaction((tx) => recordAudit(tx, entry));
+  return delivery.outcome === 'delivered'
+    ? Response.json({ outcome: delivery.outcome, reason: null })
+    : notDelivered(channel, delivery);
+}
+
+/** No 2xx, so that whoever tries a channel out with `curl -f` cannot take it for a success. */
+function notDelivered({ slug }: ChannelRow, delivery: Undelivered): Response {
+  const { outcome, reason } = delivery;
+  const perhaps = outcome === 'retry' && delivery.uncertain ? ' (though it may have been received)' : '';
+  return problem(424, {
+    type: 'not_delivered',
+    title: 'Not delivered',
+    detail: `the test message to ${slug} was not delivered${perhaps}: ${reason}`,
+    members: { outcome, reason },
   });
 }
+
+type Undelivered = Exclude<Awaited<ReturnType<typeof sendTest>>, { readonly outcome: 'delivered' }>;
 
 async function findChannel({ database }: ApiDeps, c: Context, { projectId }: Caller): Promise<ChannelRow | null> {
   const slug = slugOf(c);

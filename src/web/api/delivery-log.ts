@@ -61,11 +61,12 @@ async function notifications({ database }: ApiDeps, c: Context, { projectId }: C
   return Response.json({ notifications: page.map(notificationJson), next_cursor: nextCursor });
 }
 
-function notificationJson({ channel, event, type, state, reason, attempts, ...row }: Notification) {
+function notificationJson({ channel, event, type, again, state, reason, attempts, ...row }: Notification) {
   return {
     channel,
     event,
     type,
+    reminded_by: type === 'incident.reminded' ? (again ?? 'occurrence') : null,
     state,
     reason,
     attempts,
@@ -90,6 +91,6 @@ async function attempts({ database }: ApiDeps, c: Context, { projectId }: Caller
   return Response.json({ attempts: page.map(attemptJson), next_cursor: nextCursor });
 }
 
-function attemptJson({ at, outcome, reason, messageId, incidents }: Attempt) {
-  return { at: formatInstant(at), outcome, reason, message_id: messageId, incidents };
+function attemptJson({ at, outcome, reason, messageId, incidents, notices }: Attempt) {
+  return { at: formatInstant(at), outcome, reason, message_id: messageId, incidents, notices };
 }

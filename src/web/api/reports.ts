@@ -5,6 +5,7 @@ import { formatInstant, type Instant } from '../../core/time.ts';
 import type { Zone } from '../../core/zone.ts';
 import { makeReport } from '../../engine/report-making.ts';
 import { REPORT_AFTER_MS, sendReportNow } from '../../engine/reports.ts';
+import { recordAudit } from '../../store/job-writing.ts';
 import {
   deleteReport,
   emailChannels,
@@ -89,9 +90,13 @@ function remove({ database }: ApiDeps): Endpoint {
     id: 'deleteReport',
     summary: 'Deletes a report',
     answers: { 204: { description: 'It is gone; what is on its way still arrives.' }, 404: NO_REPORT },
-    run: async (c, { projectId }) => {
+    run: async (c, { projectId, actor }) => {
       const slug = slugOf(c);
-      const deleted = isSlug(slug) && (await database.transaction((tx) => deleteReport(tx, projectId, slug)));
+      const deleted = await database.transaction(async (tx) => {
+        const isGone = isSlug(slug) && (await deleteReport(tx, projectId, slug));
+        if (isGone) await recordAudit(tx, { projectId, actor, action: 'report.delete', subject: slug });
+        return isGone;
+      });
       return deleted ? new Response(null, { status: 204 }) : noSuchReport();
     },
   };
@@ -129,12 +134,17 @@ function send(deps: ApiDeps): Endpoint {
       if (!stored) return noSuchReport();
       const sent = await sendReportNow(deps, stored);
       if (!sent.ok) return unknownZone(sent.reason);
+      const { projectId, actor } = caller;
+      const detail = { period: sent.value.period.name };
+      await deps.database.transaction((tx) =>
+        recordAudit(tx, { projectId, actor, action: 'report.send', subject: stored.slug, detail }),
+      );
       return Response.json({ period: sent.value.period.name, channels: sent.value.channels }, { status: 202 });
     },
   };
 }
 
-async function answerPut(deps: ApiDeps, c: Context, { projectId }: Caller): Promise<Response> {
+async function answerPut(deps: ApiDeps, c: Context, { projectId, actor }: Caller): Promise<Response> {
   const slug = slugOf(c);
   const body = await readJsonObject(c);
   if (!body.ok) return unreadable(body.status, body.detail);
@@ -143,9 +153,12 @@ async function answerPut(deps: ApiDeps, c: Context, { projectId }: Caller): Prom
   const emails = await deps.database.transaction((tx) => emailChannels(tx, projectId));
   const { definition, zone } = readReport(fields, { zones: deps.zones, emails });
   if (fields.errors.length > 0 || zone === null) return invalid(fields.errors);
-  const { report, created } = await deps.database.transaction((tx) => {
+  const { report, created } = await deps.database.transaction(async (tx) => {
     const sentUntil = newestComplete(tx.now, definition.every, zone).endsAt;
-    return putReport(tx, { projectId, slug, definition, sentUntil });
+    const put = await putReport(tx, { projectId, slug, definition, sentUntil });
+    const detail = { created: put.created, ...definition };
+    await recordAudit(tx, { projectId, actor, action: 'report.put', subject: slug, detail });
+    return put;
   });
   return Response.json(await reportJson(deps, report), { status: created ? 201 : 200 });
 }

@@ -253,6 +253,10 @@ export const notificationSchema = z
     channel: z.string(),
     event: z.int().describe('Events of an incident are numbered from 1.'),
     type: z.enum(['incident.opened', 'incident.reminded', 'incident.resolved']),
+    reminded_by: z
+      .enum(['occurrence', 'interval', 'snooze_over'])
+      .nullable()
+      .describe('Of incident.reminded: an occurrence joined, or nothing new; else null.'),
     state: z
       .enum(['waiting', 'delivered', 'rejected', 'withheld', 'expired'])
       .describe('withheld with not_before: it is looked at again then.'),
@@ -272,7 +276,10 @@ export const attemptSchema = z
     message_id: z.string().describe('Equal on every attempt of a message.'),
     incidents: z
       .array(z.strictObject({ id: z.int(), kind: z.enum(incidentKinds), job: z.string() }))
-      .describe('What the message told of; the first 100. Empty: a notice, or a test.'),
+      .describe('What the message told of; the first 100.'),
+    notices: z
+      .array(z.strictObject({ id: z.int(), kind: z.enum(['unknown', 'operator', 'report']), text: z.string() }))
+      .describe('What it said beside; the first 100. No incidents and no notices: a test.'),
   })
   .openapi('Attempt');
 
@@ -301,9 +308,14 @@ export const channelSchema = z
   })
   .openapi('Channel', { description: 'With the settings of its kind, as far as they are no secret.' });
 
-export const deliverySchema = z
-  .strictObject({ outcome: z.enum(['delivered', 'retry', 'rejected']), reason: z.string().nullable() })
-  .openapi('Delivery');
+export const deliverySchema = z.strictObject({ outcome: z.literal('delivered'), reason: z.null() }).openapi('Delivery');
+
+export const undeliveredSchema = problemSchema
+  .extend({
+    outcome: z.enum(['retry', 'rejected']).describe('Whether a message would be tried again; a test is not.'),
+    reason: z.string().describe('What the receiver answered, or what prevented an answer.'),
+  })
+  .openapi('NotDelivered');
 
 export const previewSchema = z
   .strictObject({

@@ -231,6 +231,7 @@ test('past useful_for nothing is handed out, and the answer says what is past', 
   await t.at('2026-03-01T01:10:00Z');
   const past = await claim('digest');
   expect([inShort(past), past.headers.get('retry-after')]).toEqual([refusal('off_schedule'), null]);
+  expect(past.json.detail).toMatch(/^2026-03-01T01:00Z is past .+; there is nothing to run now$/);
   expect(past.json.past).toEqual({ key: '2026-03-01T01:00Z', useful_until: '2026-03-01T01:10:00Z' });
 });
 
@@ -241,7 +242,11 @@ test('before the first occurrence, and for a heartbeat, there is nothing to hand
   await t.at('2026-03-01T00:56:00Z');
   expect(inShort(await claim('young'))).toEqual([201, '2026-03-01T01:00Z']);
   await put('beat', { schedules: [{ heartbeat: '1h' }], zone: 'UTC' }, '2026-03-01T03:20:00Z');
-  expect(inShort(await claim('beat'))).toEqual(refusal('off_schedule'));
+  const beat = await claim('beat');
+  expect([inShort(beat), beat.json.detail]).toEqual([
+    refusal('off_schedule'),
+    'a heartbeat has no occurrences to hand out; whatever is run now needs no claim, and its pings no key',
+  ]);
 });
 
 test('a paused job hands out nothing, and says how to resume it', async () => {

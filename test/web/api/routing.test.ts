@@ -45,6 +45,18 @@ test('the dry run names every channel, whether it is told, and why', async () =>
   ]);
 });
 
+test('it says that a job tells nothing while it waits for another', async () => {
+  await put('export', {});
+  await put('load', { after: ['export'], channels: ['plain'] });
+  const of = async (kind: string) => (await routing('load', kind)).find(({ channel }) => channel === 'plain');
+  expect(await of('missing')).toMatchObject({
+    told: true,
+    reason: 'the job names it; not while it waits for export (after)',
+  });
+  expect(await of('failed')).toMatchObject({ reason: 'the job names it' });
+  for (const slug of ['load', 'export']) await a.t.call('DELETE', `/jobs/${slug}`);
+});
+
 test('a message goes exactly where the dry run says', async () => {
   const jobs: readonly (readonly [string, object])[] = [
     ['to-all', {}],

@@ -133,7 +133,7 @@ export const AttemptTable: FC<{
           </tr>
         </thead>
         <tbody>
-          {attempts.map(({ at, outcome, reason, incidents }) => {
+          {attempts.map(({ at, outcome, reason, incidents, notices }) => {
             const [word, look] = OUTCOMES[outcome] ?? [outcome, ''];
             return (
               <tr>
@@ -143,17 +143,7 @@ export const AttemptTable: FC<{
                 <td class={`tight ${look}`}>{word}</td>
                 <td>{reason ?? ''}</td>
                 <td data-name="About">
-                  {incidents.length === 0
-                    ? 'a notice or a test'
-                    : incidents.slice(0, 5).map(({ id, kind, job }, index) => (
-                        <>
-                          {index === 0 ? '' : ', '}
-                          <a href={incidentHref(id)}>
-                            {job} {kind.replaceAll('_', ' ')}
-                          </a>
-                        </>
-                      ))}
-                  {incidents.length > 5 ? ` and ${incidents.length - 5} more` : ''}
+                  <About incidents={incidents} notices={notices} incidentHref={incidentHref} />
                 </td>
               </tr>
             );
@@ -162,6 +152,33 @@ export const AttemptTable: FC<{
       </table>
     </div>
   );
+
+const MOST_NAMED = 5;
+
+const About: FC<Pick<Attempt, 'incidents' | 'notices'> & { incidentHref: (id: number) => string }> = ({
+  incidents,
+  notices,
+  incidentHref,
+}) => {
+  if (incidents.length + notices.length === 0) return <>a test</>;
+  const more = incidents.length - MOST_NAMED;
+  return (
+    <>
+      {incidents.slice(0, MOST_NAMED).map(({ id, kind, job }, index) => (
+        <>
+          {index === 0 ? '' : ', '}
+          <a href={incidentHref(id)}>
+            {job} {kind.replaceAll('_', ' ')}
+          </a>
+        </>
+      ))}
+      {more > 0 ? ` and ${more} more` : ''}
+      {notices.length === 0 ? null : (
+        <span class="soft">{notices.map(({ text }) => text.slice(0, 120)).join(' · ')}</span>
+      )}
+    </>
+  );
+};
 
 /** One button a kind. */
 export const KindChoice: FC<{ href: (kind: string) => string }> = ({ href }) => (

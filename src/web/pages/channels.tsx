@@ -234,11 +234,7 @@ async function replace(deps: PageDeps, c: PageContext): Promise<Response> {
 async function tryOut(c: PageContext): Promise<Response> {
   const slug = c.req.param('slug') ?? '';
   const sent = await c.var.call('POST', `/channels/${encodeURIComponent(slug)}/test`);
-  return goTo(
-    c,
-    pathOf(c, `/${encodeURIComponent(slug)}`),
-    sent.ok ? 'The test message was delivered.' : `Not delivered: ${sent.detail}`,
-  );
+  return goTo(c, pathOf(c, `/${encodeURIComponent(slug)}`), sent.ok ? 'The test message was delivered.' : sent.detail);
 }
 
 async function remove(deps: PageDeps, c: PageContext): Promise<Response> {

@@ -1,10 +1,16 @@
 import type { Context } from 'hono';
+import { findApiKey } from '../../store/api-keys.ts';
 import type { Database } from '../../store/database.ts';
-import { findProjectOfApiKey, hashKey } from '../../store/keys.ts';
+import { hashKey, type KeyScope } from '../../store/keys.ts';
 import { problem } from '../problem.ts';
 
 /** Who calls: a key names its project. `actor` tells keys apart in the audit without being one. */
-export type Caller = { readonly projectId: number; readonly actor: string };
+export type Caller = {
+  readonly projectId: number;
+  readonly actor: string;
+  /** What the key may do; left out: a person, whose role was asked before. */
+  readonly scopes?: readonly KeyScope[];
+};
 
 /** The caller by the `Authorization: Bearer KEY` header, or from inside (pages/call.ts); null when there is none, or no such key. */
 export async function authenticate(c: Context, database: Database): Promise<Caller | null> {
@@ -14,8 +20,25 @@ export async function authenticate(c: Context, database: Database): Promise<Call
   // Headers may hold any bytes: only what a key can consist of gets further.
   const key = /^bearer +([A-Za-z0-9_-]{1,200}) *$/i.exec(c.req.header('authorization') ?? '')?.[1];
   if (key === undefined) return null;
-  const projectId = await findProjectOfApiKey(database, key);
-  return projectId === null ? null : { projectId, actor: `api key ${hashKey(key).slice(0, 8)}` };
+  const found = await findApiKey(database, key);
+  if (found === null) return null;
+  const { projectId, scopes, name, hint } = found;
+  const actor = name === '' ? `api key ${hashKey(key).slice(0, 8)}` : `api key ${name} (${hint}…)`;
+  return { projectId, scopes, actor };
+}
+
+/** What a call asks of its key: reading reads, everything else writes. write includes read. */
+export function isAllowed({ scopes }: Caller, method: string): boolean {
+  return scopes === undefined || scopes.includes('write') || (method === 'get' && scopes.includes('read'));
+}
+
+/** 403: the key is known, and this call is beyond it. */
+export function beyondScope({ scopes = [] }: Caller, method: string): Response {
+  const needed = method === 'get' ? 'read' : 'write';
+  return problem(403, {
+    type: 'scope',
+    detail: `this API key has the scope ${scopes.join(', ') || 'none'}, and the call needs ${needed}: use another key`,
+  });
 }
 
 /** 401, saying how to call. */

@@ -3,6 +3,7 @@ import type { Hono } from 'hono';
 import type { BlankEnv } from 'hono/types';
 import { onError, onNotFound } from '../problem.ts';
 import { acknowledgeEndpoints } from './acknowledging.ts';
+import { auditEndpoints } from './audit.ts';
 import { backlogEndpoints } from './backlog.ts';
 import { channelEndpoints } from './channels.ts';
 import { claimEndpoints } from './claims.ts';
@@ -51,6 +52,7 @@ export function createApi(deps: ApiDeps): Hono {
     ...reportEndpoints(deps),
     ...statusPageEndpoints(deps),
     ...previewEndpoints(deps),
+    ...auditEndpoints(deps),
     ...clockEndpoints(deps),
   ];
   for (const endpoint of endpoints) addEndpoint(api, endpoint, deps.database);

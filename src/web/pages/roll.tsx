@@ -11,7 +11,7 @@ export type RollCell = {
 };
 
 /** Each state by a shape of its own in a field of 8 x 20, so that colour is never needed: what ran is filled, what is absent is hollow. */
-const SHAPES: Readonly<Record<State, string>> = {
+export const SHAPES: Readonly<Record<State, string>> = {
   // A full bar.
   on_time: 'M1 3h6v14h-6z',
   // A bar that begins late: the upper third is missing.

@@ -299,6 +299,20 @@ test('reports answer as documented', async () => {
   for (const id of ['getReport', 'deleteReport', 'previewReport', 'sendReport']) await call(id, { slug });
 });
 
+test('status pages answer as documented', async () => {
+  const slug = 'public';
+  const groups = [{ name: 'All', tag: 'prod' }];
+  const body = { title: 'Public', zone: 'UTC', groups, host: 'status.example.org' };
+  for (const given of [body, { ...body, password: 'open sesame' }, { title: 7 }, 'x'.repeat(300_000)])
+    await call('putStatusPage', { slug }, { body: given });
+  await call('putStatusPage', { slug: 'second' }, { body });
+  await call('getStatusPage', { slug });
+  await call('listStatusPages', {});
+  await call('listStatusPages', {}, { query: '?limit=0' });
+  await call('deleteStatusPage', { slug });
+  for (const id of ['getStatusPage', 'deleteStatusPage']) await call(id, { slug });
+});
+
 test('with the database away every call is 503 with Retry-After', async () => {
   const away = await startApi('2026-03-01T12:30:00Z');
   await away.drop();

@@ -25,6 +25,17 @@ export type Config = Readonly<{
   logLevel: LogLevel;
   apiKey: string | null;
   pingKey: string | null;
+  /** The provider people sign in with, beside their password; null: there is none. */
+  oidc: OidcConfig | null;
+}>;
+
+export type OidcConfig = Readonly<{
+  /** Without a trailing slash. Its configuration is at /.well-known/openid-configuration below it. */
+  issuer: string;
+  clientId: string;
+  clientSecret: string;
+  /** What people call it. */
+  name: string;
 }>;
 
 /** Takes the text of a variable that is set. Its refusal says what is accepted. */
@@ -34,6 +45,7 @@ const SECRETS: ReadonlySet<string> = new Set([
   'DATABASE_URL',
   'SMTP_URL',
   'WATCHDOG_URL',
+  'OIDC_CLIENT_SECRET',
   'ROLLCALL_API_KEY',
   'ROLLCALL_PING_KEY',
 ]);
@@ -55,6 +67,12 @@ export function readConfig(env: NodeJS.ProcessEnv): Result<Config> {
     problems.push(`${name}${SECRETS.has(name) ? '' : ` is ${shown}, but it`} must be ${result.reason}`);
     return fallback;
   };
+  const oidc = {
+    issuer: read('OIDC_ISSUER', null, issuerUrl),
+    clientId: read('OIDC_CLIENT_ID', null, parsed),
+    clientSecret: read('OIDC_CLIENT_SECRET', null, parsed),
+    name: read('OIDC_NAME', 'single sign-on', shortText),
+  };
   const host = read('HOST', '127.0.0.1', hostName);
   const port = read('PORT', 3000, portNumber);
   const config: Config = {
@@ -72,12 +90,28 @@ export function readConfig(env: NodeJS.ProcessEnv): Result<Config> {
     logLevel: read('LOG_LEVEL', 'info', logLevel),
     apiKey: read('ROLLCALL_API_KEY', null, key),
     pingKey: read('ROLLCALL_PING_KEY', null, pingKey),
+    oidc: wholeOidc(oidc, problems),
   };
   if (config.apiKey !== null && config.apiKey === config.pingKey) {
     problems.push('ROLLCALL_PING_KEY must differ from ROLLCALL_API_KEY: who may ping may not change jobs');
   }
   const [problem] = problems;
   return problem === undefined ? parsed(Object.freeze(config)) : refused(problem);
+}
+
+type GivenOidc = { readonly [name in keyof OidcConfig]: OidcConfig[name] | null };
+
+/** All of it or nothing: half a provider would fail at the first sign-in. */
+function wholeOidc({ issuer, clientId, clientSecret, name }: GivenOidc, problems: string[]): OidcConfig | null {
+  if (issuer !== null && clientId !== null && clientSecret !== null && name !== null)
+    return Object.freeze({ issuer, clientId, clientSecret, name });
+  const given = { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret };
+  const missing = Object.entries(given).filter(([, value]) => value === null);
+  if (missing.length > 0 && missing.length < 3)
+    problems.push(
+      `${missing.map(([each]) => each).join(' and ')} must be set too: the three OIDC_ variables belong together`,
+    );
+  return null;
 }
 
 /** Where the commands that ask a running Rollcall find it, and the key they call with. */
@@ -121,6 +155,19 @@ function publicUrl(text: string): Result<string> {
     return refused('the http or https address under which people reach Rollcall, such as https://rollcall.example.com');
   }
   return parsed(url.href.replace(/\/+$/, ''));
+}
+
+/** Tokens pass between us and the provider: http only on this machine. */
+function issuerUrl(text: string): Result<string> {
+  const url = parseUrl(text);
+  const isLocal = url?.protocol === 'http:' && /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname);
+  return url && (url.protocol === 'https:' || isLocal) && url.search === '' && url.hash === '' && url.username === ''
+    ? parsed(url.href.replace(/\/+$/, ''))
+    : refused('the https address of an OpenID provider, such as https://login.example.com/realms/main');
+}
+
+function shortText(text: string): Result<string> {
+  return text.length <= 60 ? parsed(text) : refused('at most 60 characters');
 }
 
 function urlOf(protocols: readonly string[], example: string): Reader<string> {

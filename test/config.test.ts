@@ -30,6 +30,7 @@ describe('the configuration', () => {
       logLevel: 'info',
       apiKey: null,
       pingKey: null,
+      oidc: null,
     });
   });
 
@@ -94,6 +95,8 @@ describe('the configuration', () => {
     ['BLIND_SETTLE', '0s', 'a duration above zero'],
     ['BLIND_SETTLE', 'soon', 'a duration above zero'],
     ['LOG_LEVEL', 'loud', 'one of trace, debug, info'],
+    ['OIDC_ISSUER', 'http://login.example.com', 'the https address of an OpenID provider'],
+    ['OIDC_ISSUER', 'https://login.example.com/?tenant=1', 'the https address of an OpenID provider'],
   ])('says in one line what is wrong with %s=%s', (name, value, accepted) => {
     const line = refusal({ [name]: value });
     expect(line.startsWith(`${name} is ${JSON.stringify(value)}, but it must be `)).toBe(true);
@@ -113,5 +116,28 @@ describe('the configuration', () => {
     const line = refusal({ [name]: value });
     expect(line).toMatch(new RegExp(`^${name}.* must be [^\\n]+$`));
     expect(line).not.toContain('hunter2');
+  });
+
+  test('takes a sign-in provider as a whole, and names what is missing of half a one', () => {
+    const whole = {
+      OIDC_ISSUER: 'https://login.example.com/realms/main/',
+      OIDC_CLIENT_ID: 'rollcall',
+      OIDC_CLIENT_SECRET: 's',
+    };
+    expect(valid(whole).oidc).toEqual({
+      issuer: 'https://login.example.com/realms/main',
+      clientId: 'rollcall',
+      clientSecret: 's',
+      name: 'single sign-on',
+    });
+    expect(valid({ ...whole, OIDC_ISSUER: 'http://127.0.0.1:9000', OIDC_NAME: 'Acme ID' }).oidc).toMatchObject({
+      issuer: 'http://127.0.0.1:9000',
+      name: 'Acme ID',
+    });
+    expect(refusal({ OIDC_ISSUER: 'https://login.example.com' })).toBe(
+      'OIDC_CLIENT_ID and OIDC_CLIENT_SECRET must be set too: the three OIDC_ variables belong together',
+    );
+    expect(refusal({ OIDC_CLIENT_SECRET: 'hunter2' })).not.toContain('hunter2');
+    expect(valid({ OIDC_NAME: 'Acme ID' }).oidc).toBeNull();
   });
 });

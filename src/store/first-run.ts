@@ -4,12 +4,13 @@ import { eq } from 'drizzle-orm';
 import type { Tx } from './database.ts';
 import { addKey, createKey, findProject, hashKey, type KeyKind } from './keys.ts';
 import { projects } from './schema.ts';
+import { hasOwner, makeSignInLink } from './sign-in-links.ts';
 
 /** What the first start tells; the content of first-run.json. A key that came from the environment is null. */
 export type FirstRun = {
   readonly url: string;
-  /** null: there is no sign-in yet. */
-  readonly sign_in_url: null;
+  /** By it the owner makes an account, once. */
+  readonly sign_in_url: string;
   readonly api_key: string | null;
   readonly ping_key: string | null;
   readonly curl: string | null;
@@ -26,9 +27,14 @@ export type FirstRunSettings = {
 export type FirstRunSetup = {
   /** For migrate(): makes project `default` with its keys, under the migration's lock, unless it exists. */
   seed(tx: Tx): Promise<void>;
-  /** After the commit: what to tell, or null when this was not the first start. */
-  finish(): { readonly told: FirstRun; readonly keptIn: string | null } | null;
+  /** After the commit: what to tell, or null when this was not the first start and there is an owner. */
+  finish(): Told | null;
 };
+
+/** `again`: a later start, with a fresh link, because nobody has made the owner's account yet. */
+export type Told =
+  | { readonly kind: 'first'; readonly told: FirstRun; readonly keptIn: string | null }
+  | { readonly kind: 'again'; readonly signInUrl: string };
 
 type Log = { warn(fields: object, message: string): void };
 
@@ -39,6 +45,7 @@ type Log = { warn(fields: object, message: string): void };
  */
 export function createFirstRun(settings: FirstRunSettings, log: Log): FirstRunSetup {
   let made: FirstRun | null = null;
+  let freshUrl: string | null = null;
   let isDrafted = false;
   const draft = join(settings.dataDir, 'first-run.json.new');
   return {
@@ -48,30 +55,38 @@ export function createFirstRun(settings: FirstRunSettings, log: Log): FirstRunSe
         .values({ slug: 'default', name: 'Default', createdAt: tx.now })
         .onConflictDoNothing()
         .returning({ id: projects.id });
-      if (!created) return warnOfOtherKeys(tx, settings, log);
+      if (!created) {
+        await warnOfOtherKeys(tx, settings, log);
+        if (!(await hasOwner(tx))) freshUrl = await makeSignInLink(tx, settings.publicUrl, { kind: 'first' });
+        return;
+      }
       const apiKey = settings.apiKey ?? createKey();
       const pingKey = settings.pingKey ?? createKey();
       await addKey(tx, created.id, 'api', apiKey);
       await addKey(tx, created.id, 'ping', pingKey);
-      made = describe(settings, apiKey, pingKey);
+      const signInUrl = await makeSignInLink(tx, settings.publicUrl, { kind: 'first' });
+      made = describe(settings, { apiKey, pingKey, signInUrl });
       isDrafted = attempt(log, () => writeDraft(draft, made));
     },
     finish() {
-      if (made === null) return null;
+      if (made === null) return freshUrl === null ? null : { kind: 'again', signInUrl: freshUrl };
       const path = freePath(settings.dataDir);
       const isKept = isDrafted && attempt(log, () => renameSync(draft, path));
       if (isKept && !path.endsWith('first-run.json'))
         log.warn({ file: path }, 'first-run.json holds the keys of another installation and stays as it is');
-      return { told: made, keptIn: isKept ? path : null };
+      return { kind: 'first', told: made, keptIn: isKept ? path : null };
     },
   };
 }
 
-function describe(settings: FirstRunSettings, apiKey: string, pingKey: string): FirstRun {
+function describe(
+  settings: FirstRunSettings,
+  { apiKey, pingKey, signInUrl }: { readonly apiKey: string; readonly pingKey: string; readonly signInUrl: string },
+): FirstRun {
   const ownPingKey = settings.pingKey === null ? pingKey : null;
   return {
     url: settings.publicUrl,
-    sign_in_url: null,
+    sign_in_url: signInUrl,
     api_key: settings.apiKey === null ? apiKey : null,
     ping_key: ownPingKey,
     curl: ownPingKey === null ? null : curlLine(settings.publicUrl, ownPingKey),
@@ -132,11 +147,23 @@ function shownOnce(apiKey: string | null, pingKey: string | null, keptIn: string
   return `  ${what} shown this once${kept}`;
 }
 
-/** The same for a person at the terminal. `keptIn`: the file, unless it could not be written. */
-export function firstRunText({ url, api_key, ping_key, curl }: FirstRun, keptIn: string | null): string {
+/** The same for a person at the terminal. */
+export function toldText(told: Told): string {
+  return told.kind === 'first' ? firstRunText(told.told, told.keptIn) : signInText(told.signInUrl);
+}
+
+function signInText(signInUrl: string): string {
+  return `\n  Nobody has signed in yet. Make the owner's account, once, at\n  ${signInUrl}\n\n`;
+}
+
+/** `keptIn`: the file, unless it could not be written. */
+export function firstRunText({ url, sign_in_url, api_key, ping_key, curl }: FirstRun, keptIn: string | null): string {
   return [
     '',
     `  Rollcall is set up: ${url}`,
+    '',
+    "  Make the owner's account, once, at",
+    `  ${sign_in_url}`,
     '',
     `  API key:   ${api_key ?? 'as given in ROLLCALL_API_KEY'}`,
     `  Ping key:  ${ping_key ?? 'as given in ROLLCALL_PING_KEY'}`,

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { and, eq, gt, isNull, or } from 'drizzle-orm';
+import { and, arrayContains, eq, gt, isNull, or } from 'drizzle-orm';
 import type { Instant, Seconds } from '../core/time.ts';
 import type { Database, Tx } from './database.ts';
 import { keys } from './schema.ts';
@@ -18,27 +18,59 @@ export function createKey(): string {
 
 const isAlive = (now: Instant) => or(isNull(keys.expiresAt), gt(keys.expiresAt, now));
 
-/** The project that this API key (as sent) belongs to, or null. */
-export function findProjectOfApiKey(database: Database, key: string): Promise<number | null> {
-  return database.transaction((tx) => findProject(tx, 'api', hashKey(key)));
-}
+/** An API key with the scope `ping` may stand where a ping key does. */
+const mayPing = or(eq(keys.kind, 'ping'), arrayContains(keys.scopes, ['ping']));
+const isOf = (kind: KeyKind) => (kind === 'ping' ? mayPing : eq(keys.kind, 'api'));
 
 /** The project that a hashed key belongs to, while it has not expired; or null. */
 export async function findProject(tx: Tx, kind: KeyKind, hash: string): Promise<number | null> {
   const [row] = await tx.db
     .select({ projectId: keys.projectId })
     .from(keys)
-    .where(and(eq(keys.hash, hash), eq(keys.kind, kind), isAlive(tx.now)));
+    .where(and(eq(keys.hash, hash), isOf(kind), isAlive(tx.now)));
   return row?.projectId ?? null;
 }
 
-/** Adds a key to a project. */
-export async function addKey(tx: Tx, projectId: number, kind: KeyKind, key: string): Promise<void> {
-  await tx.db.insert(keys).values({ projectId, kind, hash: hashKey(key), createdAt: tx.now });
+/** What people tell keys apart by, and what an API key may do: without scopes it reads and writes. */
+export type KeyDetails = {
+  readonly name?: string;
+  readonly createdBy?: string;
+  readonly scopes?: readonly KeyScope[];
+};
+
+/** write includes read; ping: the key may stand in a ping URL. */
+export type KeyScope = 'read' | 'write' | 'ping';
+
+/** So many characters of a key are kept to tell it apart by: of 24, a guess gains nothing. */
+const HINT_LENGTH = 4;
+
+/** Adds a key to a project; its id. */
+export async function addKey(
+  tx: Tx,
+  projectId: number,
+  kind: KeyKind,
+  key: string,
+  { name = '', createdBy = '', scopes = ['read', 'write'] }: KeyDetails = {},
+): Promise<number> {
+  const [row] = await tx.db
+    .insert(keys)
+    .values({
+      projectId,
+      kind,
+      hash: hashKey(key),
+      hint: key.slice(0, HINT_LENGTH),
+      name,
+      createdBy,
+      scopes: [...scopes],
+      createdAt: tx.now,
+    })
+    .returning({ id: keys.id });
+  if (!row) throw new Error('an insert returned no row');
+  return row.id;
 }
 
 /** Gives the project a new ping key, which it returns; those before go on working for `overlap` from now. */
-export async function rotatePingKey(tx: Tx, projectId: number, overlap: Seconds): Promise<string> {
+export async function rotatePingKey(tx: Tx, projectId: number, overlap: Seconds, createdBy = ''): Promise<string> {
   const until = tx.now + overlap * 1000;
   await tx.db
     .update(keys)
@@ -47,7 +79,7 @@ export async function rotatePingKey(tx: Tx, projectId: number, overlap: Seconds)
       and(eq(keys.projectId, projectId), eq(keys.kind, 'ping'), or(isNull(keys.expiresAt), gt(keys.expiresAt, until))),
     );
   const key = createKey();
-  await addKey(tx, projectId, 'ping', key);
+  await addKey(tx, projectId, 'ping', key, { createdBy });
   return key;
 }
 
@@ -76,6 +108,6 @@ async function readPingKeys(tx: Tx): Promise<ReadonlySet<string>> {
   const rows = await tx.db
     .select({ hash: keys.hash })
     .from(keys)
-    .where(and(eq(keys.kind, 'ping'), isAlive(tx.now)));
+    .where(and(mayPing, isAlive(tx.now)));
   return new Set(rows.map(({ hash }) => hash));
 }

@@ -111,7 +111,7 @@ export async function resolveTargets(tx: Tx, targets: readonly Target[], at: Ins
     select coalesce(u.id, s.id) as "jobId", coalesce(u.project_id, k.project_id) as "projectId"
     from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) t(ord int, uuid uuid, hash text, slug text)
     left join jobs u on u.uuid = t.uuid
-    left join keys k on k.hash = t.hash and k.kind = 'ping' and (k.expires_at is null or k.expires_at > ${at}::timestamptz)
+    left join keys k on k.hash = t.hash and (k.kind = 'ping' or 'ping' = any(k.scopes)) and (k.expires_at is null or k.expires_at > ${at}::timestamptz)
     left join jobs s on s.project_id = k.project_id and s.slug = t.slug
     order by t.ord`;
 }

@@ -73,7 +73,10 @@ const userId = () =>
     .notNull()
     .references(() => users.id, { onDelete: 'cascade' });
 
-/** People. This table and the five after it are better-auth's, under its names; rows are written by it alone. */
+/**
+ * People. This table and the five after it are better-auth's, under its names. Accounts are made and reset by people.ts, in one
+ * transaction with what they are for; the rest of the rows is better-auth's.
+ */
 export const users = pgTable('users', {
   id: text('id').primaryKey(),
   name: text('name').notNull(),

@@ -1,6 +1,5 @@
-import { Hono } from 'hono';
+import { type Context, Hono } from 'hono';
 import { healthPage, type ReadHealth } from './health.ts';
-import { homePage } from './home.tsx';
 import type { Metrics } from './metrics.ts';
 import { type PingDeps, pingHandler } from './pings.ts';
 import { onError, onNotFound } from './problem.ts';
@@ -15,15 +14,16 @@ export type AppDeps = ProbeDeps & {
   readonly pings: PingDeps;
   /** Mounted at /api/v1. */
   readonly api: Hono;
-  /** Pages with addresses of their own, beside the home page. */
+  /** Pages with addresses of their own. */
   readonly pages?: readonly Hono[];
-  readonly publicUrl: string;
+  /** What a browser sees where there is nothing; left out, and for programs: a problem. */
+  readonly nothingHere?: (c: Context) => Response | Promise<Response>;
 };
 
 /** The whole of HTTP: pings, API, pages, probes. It never listens and never reads the environment. */
-export function createApp({ pings, api, pages = [], publicUrl, ...probes }: AppDeps): Hono {
+export function createApp({ pings, api, pages = [], nothingHere, ...probes }: AppDeps): Hono {
   const app = createProbes(probes);
-  const { metrics, readHealth } = probes;
+  const { metrics } = probes;
   // One handler alone, without middleware: this is the path that must be fast.
   app.all('/ping/*', pingHandler({ ...pings, observe: metrics.ping }));
   app.use('/api/*', metrics.measure('api'), async (c, next) => {
@@ -33,9 +33,17 @@ export function createApp({ pings, api, pages = [], publicUrl, ...probes }: AppD
   });
   app.route('/api/v1', api);
   app.use('/', metrics.measure('home'));
-  app.route('/', homePage(readHealth, publicUrl));
   for (const page of pages) app.route('/', page);
+  if (nothingHere) {
+    const problem = onNotFound(app);
+    app.notFound((c) => (isForPerson(c) ? nothingHere(c) : problem(c)));
+  }
   return app;
+}
+
+/** A browser that opens an address; what the API lacks is a problem for it too. */
+function isForPerson({ req }: Context): boolean {
+  return req.method === 'GET' && !req.path.startsWith('/api/') && (req.header('accept') ?? '').includes('text/html');
 }
 
 /** Only /healthz and /metrics: what a process without the web role serves. */

@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { inject } from 'vitest';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -12,9 +14,19 @@ export type Run = {
   readonly ended: Promise<number | null>;
 };
 
+/** What `npm start` has Node run. */
+export const FROM_SOURCE: readonly string[] = ['--import', 'tsx', 'src/main.ts'];
+
+/** The file that `rollcall` is when it is installed. */
+export const builtMain = (): string => join(inject('program'), 'src/main.js');
+
 /** Starts `rollcall` as its users do, with this environment and no other settings. */
-export function rollcall(args: readonly string[], env: Readonly<Record<string, string>> = {}): Run {
-  const child = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts', ...args], {
+export function rollcall(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  program: readonly string[] = [builtMain()],
+): Run {
+  const child = spawn(process.execPath, [...program, ...args], {
     cwd: ROOT,
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

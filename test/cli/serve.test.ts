@@ -9,7 +9,7 @@ import { parseRoles } from '../../src/cli/roles.ts';
 import { listen } from '../../src/web/listen.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { curl } from '../web/harness.ts';
-import { type Run, rollcall } from './process.ts';
+import { FROM_SOURCE, type Run, rollcall } from './process.ts';
 
 let folder: string;
 const databases: TestDatabase[] = [];
@@ -37,8 +37,8 @@ async function freshUrl(): Promise<string> {
   return database.url;
 }
 
-function start(env: Readonly<Record<string, string>>, args: readonly string[] = []): Run {
-  const run = rollcall(['serve', ...args], { PORT: '0', DATA_DIR: join(folder, 'data'), ...env });
+function start(env: Readonly<Record<string, string>>, args: readonly string[] = [], program?: readonly string[]): Run {
+  const run = rollcall(['serve', ...args], { PORT: '0', DATA_DIR: join(folder, 'data'), ...env }, program);
   runs.push(run);
   return run;
 }
@@ -46,14 +46,15 @@ function start(env: Readonly<Record<string, string>>, args: readonly string[] = 
 const RUNS = /"url":"([^"]+)".*rollcall runs/;
 
 test('the first start prints keys and a curl line that works, keeps them in a private file, and ends on SIGTERM', async () => {
-  const run = start({ DATABASE_URL: await freshUrl() });
+  const run = start({ DATABASE_URL: await freshUrl() }, [], FROM_SOURCE);
   const [, url] = await run.waitFor(RUNS);
   const path = join(folder, 'data', 'first-run.json');
   const told = JSON.parse(await readFile(path, 'utf8')) as Record<string, string | null>;
   expect((await stat(path)).mode & 0o777).toBe(0o600);
   expect(told).toMatchObject({ url, sign_in_url: expect.stringMatching(/\/welcome\/[A-Za-z0-9]{24}$/) });
   expect(told['curl']).toBe(`curl -fsS '${url}/ping/${told['ping_key']}/my-first-job?create=1'`);
-  for (const value of [told['api_key'], told['ping_key'], told['curl'], told['sign_in_url']]) expect(run.printed.out).toContain(value);
+  for (const value of [told['api_key'], told['ping_key'], told['curl'], told['sign_in_url']])
+    expect(run.printed.out).toContain(value);
 
   const line = told['curl']?.match(/'([^']+)'/)?.[1] ?? '';
   expect((await curl(['-f', line])).output).toBe('Created');

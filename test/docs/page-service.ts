@@ -12,8 +12,8 @@ import { createFirstRun } from '../../src/store/first-run.ts';
 import { listen } from '../../src/web/listen.ts';
 import { databaseAway } from '../../src/web/problem.ts';
 import { loadZones } from '../../src/zones.ts';
+import { builtMain } from '../cli/process.ts';
 import { createTestDatabase, type ManualClock, manualClock } from '../support/database.ts';
-import { ROOT } from './page.ts';
 
 export type PageService = {
   readonly url: string;
@@ -97,7 +97,8 @@ async function firstStart({ database, folder, url }: Place, serve: Serve): Promi
   if (!config.ok) throw new Error(config.reason);
   const firstRun = createFirstRun(config.value, log);
   await database.transaction(firstRun.seed);
-  const told = firstRun.finish()?.told;
+  const finished = firstRun.finish();
+  const told = finished?.kind === 'first' ? finished.told : null;
   const roles = new Set(['web', 'evaluator', 'notifier'] as const);
   serve(
     compose({
@@ -113,9 +114,9 @@ async function firstStart({ database, folder, url }: Place, serve: Serve): Promi
   return { apiKey: told?.api_key ?? '' };
 }
 
-/** `rollcall`, as the pages call it: what `npm run -s rollcall --` does in the source tree, without the second that npm takes. */
+/** `rollcall`, as the pages call it. */
 async function placeCommand(folder: string): Promise<void> {
-  const script = `#!/bin/sh\ncd '${ROOT}' && exec node --import tsx src/main.ts "$@"\n`;
+  const script = `#!/bin/sh\nexec node '${builtMain()}' "$@"\n`;
   await mkdir(join(folder, 'bin'));
   await writeFile(join(folder, 'bin', 'rollcall'), script, { mode: 0o755 });
 }

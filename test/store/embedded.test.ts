@@ -1,7 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { chmod, chown, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createLog } from '../../src/log.ts';
 import { connect, type DatabaseUnavailable } from '../../src/store/database.ts';
@@ -14,6 +15,7 @@ const log = createLog('silent');
 
 let base = '';
 let folders = 0;
+let used: Promise<string> | undefined;
 const running: EmbeddedPostgres[] = [];
 const children: ChildProcess[] = [];
 
@@ -35,6 +37,20 @@ afterAll(() => rm(base, { recursive: true, force: true }));
 function freshFolder(): string {
   folders += 1;
   return join(base, `data-${folders}`);
+}
+
+/** A folder whose server was set up, ran and was stopped: a copy, owners included, of one for which that has happened. */
+async function usedFolder(): Promise<string> {
+  used ??= (async () => {
+    const folder = freshFolder();
+    const { url, stop } = await startEmbedded(folder, log, { durable: false });
+    await query(url, 'create table notes as select 7 as n');
+    await stop();
+    return folder;
+  })();
+  const folder = freshFolder();
+  await promisify(execFile)('cp', ['-a', await used, folder]);
+  return folder;
 }
 
 async function start(folder: string): Promise<EmbeddedPostgres> {
@@ -107,40 +123,40 @@ describe('the embedded server', () => {
   });
 
   test('outlives a killed service, and is taken over by the next', async () => {
-    const folder = freshFolder();
+    const folder = await usedFolder();
     const { child, said } = await service(folder);
-    await query(said.url, 'create table notes as select 7 as n');
+    await query(said.url, 'update notes set n = 8');
     const pid = await serverPid(folder);
     await killed(child);
     expect(await isAlive(pid)).toBe(true);
     const next = await start(folder);
     expect([next.reused, await isAlive(pid)]).toEqual([true, false]);
-    expect(await query(next.url, 'select n from notes')).toEqual([{ n: 7 }]);
+    expect(await query(next.url, 'select n from notes')).toEqual([{ n: 8 }]);
   });
 
   test('comes back with every committed row after both were killed', async () => {
-    const folder = freshFolder();
+    const folder = await usedFolder();
     const { child, said } = await service(folder);
-    await query(said.url, 'create table notes as select 7 as n');
+    await query(said.url, 'update notes set n = 8');
     const pid = await serverPid(folder);
     await killed(child);
     process.kill(pid, 'SIGKILL');
     const next = await start(folder);
     expect(next.reused).toBe(false);
-    expect(await query(next.url, 'select n from notes')).toEqual([{ n: 7 }]);
+    expect(await query(next.url, 'select n from notes')).toEqual([{ n: 8 }]);
   });
 
   test('is found even when the service was killed while it started the server again', async () => {
-    const folder = freshFolder();
+    const folder = await usedFolder();
     const { child, said } = await service(folder);
-    await query(said.url, 'create table notes as select 7 as n');
+    await query(said.url, 'update notes set n = 8');
     process.kill(await serverPid(folder), 'SIGKILL');
     await killed(child);
-    expect(await query((await start(folder)).url, 'select n from notes')).toEqual([{ n: 7 }]);
+    expect(await query((await start(folder)).url, 'select n from notes')).toEqual([{ n: 8 }]);
   });
 
   test('is not kept from starting by the number of a dead server that another process has now', async () => {
-    const folder = freshFolder();
+    const folder = await usedFolder();
     const first = await start(folder);
     const file = join(folder, 'postgres', 'postmaster.pid');
     const left = await readFile(file, 'utf8');
@@ -156,10 +172,10 @@ describe('the embedded server', () => {
   });
 
   test('is started again when it dies under a living service, which never notices more than a pause (STO-014)', async () => {
-    const folder = freshFolder();
+    const folder = await usedFolder();
     const { url } = await start(folder);
     const database = connect(url, { max: 4 });
-    await database.transaction((tx) => tx.sql`create table notes (n int)`);
+    await database.transaction((tx) => tx.sql`delete from notes`);
     let kept = 0;
     let refused = 0;
     const add = (): Promise<void> =>
@@ -184,7 +200,7 @@ describe('the embedded server', () => {
   });
 
   test('gets a new password when the old one was lost', async () => {
-    const folder = freshFolder();
+    const folder = await usedFolder();
     const first = await start(folder);
     await first.stop();
     await rm(join(folder, 'postgres-password'));
@@ -221,8 +237,7 @@ describe('a start that cannot work stops with one line', () => {
   });
 
   test('when the data are of another version of PostgreSQL', async () => {
-    const folder = freshFolder();
-    await (await start(folder)).stop();
+    const folder = await usedFolder();
     await writeFile(join(folder, 'postgres', 'PG_VERSION'), '16\n');
     const line = await refusal(folder);
     oneLine(line);
@@ -238,9 +253,7 @@ describe('a start that cannot work stops with one line', () => {
     await mkdir(postgres, { recursive: true });
     await fill(postgres);
     if (isRoot) {
-      const other = freshFolder();
-      await (await start(other)).stop();
-      const { uid, gid } = await stat(join(other, 'postgres'));
+      const { uid, gid } = await stat(join(await usedFolder(), 'postgres'));
       await chown(postgres, uid, gid);
     }
     const line = await refusal(folder);
@@ -249,8 +262,7 @@ describe('a start that cannot work stops with one line', () => {
   });
 
   test('when PostgreSQL does not like its data, and passes on why', async () => {
-    const folder = freshFolder();
-    await (await start(folder)).stop();
+    const folder = await usedFolder();
     await rm(join(folder, 'postgres', 'global', 'pg_control'));
     const line = await refusal(folder);
     oneLine(line);
@@ -292,8 +304,7 @@ describe('a start that cannot work stops with one line', () => {
   });
 
   test.runIf(isRoot)('when the data belong to another OS user', async () => {
-    const folder = freshFolder();
-    await (await start(folder)).stop();
+    const folder = await usedFolder();
     await chown(folder, NOBODY, NOBODY);
     const { said } = await service(folder, NOBODY);
     expect(said.error).toMatch(

@@ -1,39 +1,70 @@
-import { createHash } from 'node:crypto';
 import { Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { expect, test } from 'vitest';
 import { DatabaseUnavailable } from '../../src/store/database.ts';
 import { createProbes } from '../../src/web/app.ts';
+import type { Health } from '../../src/web/health.ts';
+import { homePage } from '../../src/web/home.tsx';
 import { createMetrics } from '../../src/web/metrics.ts';
-import { testApp } from './harness.ts';
+import { loadAssets } from '../../src/web/pages/assets.ts';
+import type { Viewer } from '../../src/web/pages/viewer.ts';
+import { testApp, WELL } from './harness.ts';
 
-test('the page at / says what this is and how it is, without script and under a strict policy', async () => {
-  const checks = [
-    { name: 'evaluator', ok: false, detail: '<b>stuck</b>' },
-    { name: 'tz', ok: false, detail: 'old' },
-  ];
-  const { app } = testApp({ deps: { readHealth: async () => ({ status: 'failing', tz_version: '2026a', checks }) } });
-  const response = await app.request('/');
+const assets = loadAssets();
+const person = (projects: Viewer['projects']): Viewer => ({
+  userId: 'ada',
+  name: 'Ada',
+  email: 'ada@example.org',
+  zone: null,
+  projects,
+});
+const nightly = { id: 1, slug: 'nightly', name: 'Nightly', role: 'viewer' } as const;
+
+function homeFor(viewer: Viewer | null, status: Health['status'] = 'ok') {
+  const readHealth = async (): Promise<Health> => ({ status, tz_version: '2026a', checks: [] });
+  const home = homePage({ assets, readViewer: async () => viewer, readHealth });
+  return testApp({ deps: { pages: [home] } }).app.request('/');
+}
+
+test('the page at / says what this is and how it is, without inline script and under a strict policy', async () => {
+  const response = await homeFor(null, 'failing');
   const page = await response.text();
   expect(response.status).toBe(200);
   expect(page).toMatch(/^<!doctype html><html/i);
   expect(page).toContain('not well');
-  expect(page).toContain('/api/v1/docs');
-  expect(page).toContain('&lt;b&gt;stuck&lt;/b&gt;');
-  expect(page).toContain('✗ evaluator');
-  // What never turns it red is no cross.
-  expect(page).toContain('i tz');
-  expect(page).not.toContain('<script');
-  const style = /<style>([\s\S]*)<\/style>/.exec(page)?.[1] ?? '';
+  expect(page).toContain('href="/sign-in"');
+  expect(page).toContain('href="/health"');
   const policy = response.headers.get('content-security-policy');
   expect(policy).toContain("default-src 'none'");
-  expect(policy).toContain(`'sha256-${createHash('sha256').update(style).digest('base64')}'`);
   expect(policy).not.toContain('unsafe-inline');
+  expect(page).not.toMatch(/<style|<script[^>]*>[^<]| style=/);
+  expect(await (await homeFor(null)).text()).toContain('Rollcall itself is well.');
+});
+
+test('whoever is signed in goes from / to the jobs of their project, or to the list of several', async () => {
+  const locations = [[nightly], [nightly, { ...nightly, slug: 'other' }], []].map(async (projects) => {
+    const response = await homeFor(person(projects));
+    return [response.status, response.headers.get('location')];
+  });
+  expect(await Promise.all(locations)).toEqual([
+    [303, '/projects/nightly'],
+    [303, '/projects'],
+    [303, '/projects'],
+  ]);
 });
 
 test('robots are asked to stay away', async () => {
-  const response = await testApp().app.request('/robots.txt');
+  const home = homePage({ assets, readViewer: async () => null, readHealth: async () => WELL });
+  const response = await testApp({ deps: { pages: [home] } }).app.request('/robots.txt');
   expect(await response.text()).toBe('User-agent: *\nDisallow: /\n');
+});
+
+test('where there is nothing, a browser sees a page and a program reads a problem', async () => {
+  const { app } = testApp({ deps: { nothingHere: (c) => c.html('<h1>Nothing here</h1>', 404) } });
+  const browser = { headers: { Accept: 'text/html,application/xhtml+xml' } };
+  expect(await (await app.request('/nothing', browser)).text()).toBe('<h1>Nothing here</h1>');
+  for (const response of [await app.request('/nothing'), await app.request('/api/v1/nothing', browser)])
+    expect([response.status, response.headers.get('content-type')]).toEqual([404, 'application/problem+json']);
 });
 
 test.each([

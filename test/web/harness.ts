@@ -19,7 +19,7 @@ export const ON_TIME: PingAnswer = {
   matchedBy: 'current',
   key: '2026-03-01T02:00+01:00',
 };
-const WELL: Health = { status: 'ok', tz_version: '2026a', checks: [] };
+export const WELL: Health = { status: 'ok', tz_version: '2026a', checks: [] };
 
 export type TestApp = {
   readonly app: Hono;
@@ -65,7 +65,6 @@ export function testApp(
     readHealth: async () => WELL,
     metrics: createMetrics(),
     log,
-    publicUrl: 'http://127.0.0.1:3000',
     ...options.deps,
   });
   return { app, pings, logged, noted };

@@ -83,7 +83,7 @@ const Reference: FC<{ document: ApiDocument; publicUrl: string }> = ({ document,
   );
 };
 
-const anchorOf = (tag: string): string => tag.toLowerCase().replaceAll(/\W+/g, '-');
+const anchorOf = (tag: string): string => `about-${tag.toLowerCase().replaceAll(/\W+/g, '-')}`;
 
 const Call: FC<{ path: string; method: string; operation: Operation; document: ApiDocument; publicUrl: string }> = ({
   path,

@@ -1,22 +1,33 @@
-import { Hono } from 'hono';
+import { type Context, Hono } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { compress } from 'hono/compress';
 import { csrf } from 'hono/csrf';
 import { HTTPException } from 'hono/http-exception';
 import { DatabaseUnavailable } from '../../store/database.ts';
+import type { Auth } from '../auth.ts';
+import { statusPages } from '../status/status-pages.tsx';
+import { accountPages } from './account.tsx';
+import { apiReferencePages } from './api-reference.tsx';
 import { channelPages } from './channels.tsx';
 import { dashboardPages } from './dashboard.tsx';
 import type { PageDeps } from './deps.ts';
 import { docsPages } from './docs.tsx';
 import { healthPages } from './health.tsx';
 import { incidentPages } from './incidents.tsx';
+import { invitationPages } from './invitations.tsx';
 import { jobPages } from './job.tsx';
 import { jobEditorPages } from './job-editor.tsx';
 import { maintenancePages } from './maintenance.tsx';
 import { notePage } from './note.tsx';
 import { projectGate } from './project-gate.ts';
+import { projectsPage } from './projects.tsx';
+import { providerPages } from './provider.tsx';
 import { reportPages } from './reports.tsx';
 import { settingsPages } from './settings.tsx';
+import { signInPages } from './sign-in.tsx';
 import { statusPageEditor } from './status-pages.tsx';
 import type { PageEnv } from './viewer.ts';
+import { welcomePages } from './welcome.tsx';
 
 /** The parts of one project, each a file: what they serve is below /projects/{project}. */
 const PROJECT_PAGES: readonly ((deps: PageDeps) => Hono<PageEnv>)[] = [
@@ -32,10 +43,34 @@ const PROJECT_PAGES: readonly ((deps: PageDeps) => Hono<PageEnv>)[] = [
 ];
 
 /** Pages that are about no one project. */
-const OTHER_PAGES: readonly ((deps: PageDeps) => Hono)[] = [healthPages, docsPages];
+const OTHER_PAGES: readonly ((deps: PageDeps) => Hono)[] = [
+  healthPages,
+  docsPages,
+  projectsPage,
+  apiReferencePages,
+  statusPages,
+];
 
-/** All pages for people. Forms are taken from our own pages only. */
-export function createPages(deps: PageDeps): Hono {
+/** Pages by which people get in. */
+const SIGN_IN_PAGES: readonly ((deps: PageDeps, auth: Auth) => Hono)[] = [
+  signInPages,
+  providerPages,
+  welcomePages,
+  invitationPages,
+  accountPages,
+];
+
+/** Where forms are sent to. */
+const FORMS = ['/projects/*', '/sign-in/*', '/sign-out', '/welcome/*', '/invitations/*', '/account/*'];
+
+/** Those of people who are not signed in, of whom nothing is known. */
+const OPEN_FORMS = FORMS.filter((path) => !path.startsWith('/projects/'));
+
+/** One-time links are secrets. */
+const withoutToken = (path: string): string => path.replace(/^\/(welcome|invitations)\/.*/, '/$1/…');
+
+/** All pages for people. Forms are taken from our own pages only. Without `auth` nobody can sign in here. */
+export function createPages(deps: PageDeps, auth?: Auth): Hono {
   const pages = new Hono();
   pages.onError((error, c) => {
     if (error instanceof DatabaseUnavailable) {
@@ -56,7 +91,7 @@ export function createPages(deps: PageDeps): Hono {
         'Not possible',
         error.message || 'This form was not sent from here.',
       );
-    deps.log.error({ error, method: c.req.method, path: c.req.path }, 'a page failed unexpectedly');
+    deps.log.error({ error, method: c.req.method, path: withoutToken(c.req.path) }, 'a page failed unexpectedly');
     return notePage(
       deps,
       c,
@@ -65,11 +100,23 @@ export function createPages(deps: PageDeps): Hono {
       'The log of Rollcall says what. Nothing is known to have changed.',
     );
   });
+  // A roll is mostly the same few shapes: a tenth of it goes over the wire.
+  pages.use(compress());
   pages.route('/', deps.assets.routes);
+  const { origin: own } = new URL(deps.publicUrl);
+  // The address people really use may be another name of the same: localhost, or an address of the machine.
+  const fromHere = csrf({
+    origin: (origin, c) => origin === own || origin.replace(/^https?:\/\//, '') === c.req.header('host'),
+  });
+  // By name: a middleware for everything would also refuse what only has no page.
+  for (const path of FORMS) pages.use(path, fromHere);
+  const tooLarge = (c: Context) => notePage(deps, c, 413, 'Too large', 'A form of this page sends less.');
+  for (const path of OPEN_FORMS) pages.use(path, bodyLimit({ maxSize: 16_384, onError: tooLarge }));
   const project = new Hono<PageEnv>();
-  project.use(csrf({ origin: (origin) => origin === new URL(deps.publicUrl).origin }), projectGate(deps));
+  project.use(projectGate(deps));
   for (const make of PROJECT_PAGES) project.route('/', make(deps));
   pages.route('/projects/:project', project);
   for (const make of OTHER_PAGES) pages.route('/', make(deps));
+  if (auth) for (const make of SIGN_IN_PAGES) pages.route('/', make(deps, auth));
   return pages;
 }

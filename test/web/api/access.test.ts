@@ -130,7 +130,6 @@ test('mounted at /api/v1 it answers the same', async () => {
   const app = createApp({
     pings: { log: { error: () => undefined } },
     api: t.api,
-    publicUrl: 'https://rollcall.example.org',
     readHealth: async () => ({ status: 'ok', checks: [] }),
     metrics: { ...metrics, page: () => t.api },
     log: { error: () => undefined },
@@ -144,7 +143,6 @@ test('mounted at /api/v1 it answers the same', async () => {
   const wrong = await get('/api/v1/jobs', 'PUT');
   expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
   expect((await get('/api/v1/nothing')).status).toBe(404);
-  expect((await get('/api/v1/docs')).headers.get('content-security-policy')).toContain("default-src 'none'");
 });
 
 test('nothing of all this was a surprise to Rollcall', () => {

@@ -1,0 +1,67 @@
+import { type Context, Hono } from 'hono';
+import { type SSEStreamingApi, streamSSE } from 'hono/streaming';
+import { type ChangeFeed, createChangeFeed } from './dashboard-feed.ts';
+import type { PageDeps } from './deps.ts';
+import type { PageEnv } from './viewer.ts';
+
+/** `stopping`: the process ends, and open streams must not keep it. */
+export type EventDeps = Pick<PageDeps, 'database' | 'log' | 'readViewer'> & { readonly stopping?: AbortSignal };
+
+/** So often something is sent although nothing changed: proxies cut what is silent, and a session may have ended. */
+const HEARTBEAT_MS = 20_000;
+const MARK = /^[\d-]{1,80}$/;
+
+/**
+ * `GET /projects/{project}/events`: a server-sent event `changed` whenever something of the project has changed since the
+ * mark the page was made with (`since`, or the id of the last event heard). It ends with the session or the membership of
+ * the person, by an event `ended`, and with the process.
+ */
+export function eventPages(
+  deps: EventDeps,
+  feed: ChangeFeed = createChangeFeed(deps),
+  heartbeatMs = HEARTBEAT_MS,
+): Hono<PageEnv> {
+  return new Hono<PageEnv>().get('/events', (c) => {
+    // A router runs GET handlers for HEAD: nobody would ever read that stream.
+    if (c.req.method === 'HEAD') return c.body(null, 200, { 'Content-Type': 'text/event-stream' });
+    c.header('X-Accel-Buffering', 'no');
+    return streamSSE(c, (stream) => follow(stream, c, { deps, feed, heartbeatMs }));
+  });
+}
+
+type Surroundings = { readonly deps: EventDeps; readonly feed: ChangeFeed; readonly heartbeatMs: number };
+
+async function follow(
+  stream: SSEStreamingApi,
+  c: Context<PageEnv>,
+  { deps, feed, heartbeatMs }: Surroundings,
+): Promise<void> {
+  const { project } = c.var;
+  const given = c.req.header('Last-Event-ID') ?? c.req.query('since') ?? '';
+  const isMember = async (): Promise<boolean> =>
+    (await deps.readViewer(c))?.projects.some(({ id }) => id === project.id) === true;
+  await new Promise<void>((resolve) => {
+    const unwatch = feed.watch(project.id, MARK.test(given) ? given : null, (mark) => {
+      void stream.writeSSE({ event: 'changed', id: mark, data: '' });
+    });
+    const heartbeat = setInterval(() => void beat().catch(() => undefined), heartbeatMs);
+    const end = (): void => {
+      unwatch();
+      clearInterval(heartbeat);
+      deps.stopping?.removeEventListener('abort', end);
+      resolve();
+    };
+    const beat = async (): Promise<void> => {
+      if (await isMember()) await stream.write(':\n\n');
+      else {
+        await stream.writeSSE({ event: 'ended', data: '' });
+        end();
+      }
+    };
+    stream.onAbort(end);
+    deps.stopping?.addEventListener('abort', end, { once: true });
+    if (deps.stopping?.aborted || stream.aborted) end();
+    // The headers and a first comment: the browser knows that it is heard.
+    else void stream.write(':\n\n');
+  });
+}

@@ -7,6 +7,7 @@ import { migrateOnly } from './cli/migrate.ts';
 import { addPersonCommands } from './cli/person-commands.ts';
 import { type PreviewOptions, preview } from './cli/preview.ts';
 import { parseRoles } from './cli/roles.ts';
+import { signInLink } from './cli/sign-in-link.ts';
 import { type Config, readConfig } from './config.ts';
 import { createLog, type Logger } from './log.ts';
 import { CannotStart } from './store/cannot-start.ts';
@@ -39,6 +40,13 @@ function createProgram(finish: (code: ExitCode) => void): Command {
     .command('migrate')
     .description('bring the database to this version, and end')
     .action(async () => finish(await withConfig((config, log) => migrateOnly(config, log, stopSignal(log)))));
+  program
+    .command('sign-in-link')
+    .description('print a one-time link for an owner who is locked out; on the server, with the settings of serve')
+    .argument('[email]', 'for a new password of the account of this address, whatever its role')
+    .action(async (email: string | undefined) =>
+      finish(await withConfig((config, log) => signInLink(email ?? null, { config, log, ...output }))),
+    );
   program
     .command('preview')
     .description('show when a schedule is due; needs no server')
@@ -99,10 +107,15 @@ async function withConfig(run: (config: Config, log: Logger) => Promise<ExitCode
     output.err(`rollcall: ${config.reason}\n`);
     return EXIT.cannotStart;
   }
-  const { logLevel, apiKey, pingKey } = config.value;
-  const log = createLog(logLevel, { secrets: [apiKey ?? '', pingKey ?? ''] });
+  const { logLevel } = config.value;
+  const log = createLog(logLevel, { secrets: secretsOf(config.value) });
   endOnBugs(log);
   return run(config.value, log).catch((error: unknown) => explain(error, log));
+}
+
+/** What must not stand in the log. A secret of a few letters would take them out of every word. */
+function secretsOf({ apiKey, pingKey, oidc }: Config): readonly string[] {
+  return [apiKey, pingKey, oidc?.clientSecret].filter((secret) => secret != null && secret.length >= 8) as string[];
 }
 
 function explain(error: unknown, log: Logger): ExitCode {

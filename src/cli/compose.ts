@@ -33,6 +33,7 @@ import { loadAssets } from '../web/pages/assets.ts';
 import { createPages } from '../web/pages/index.ts';
 import { notePage } from '../web/pages/note.tsx';
 import { createRateLimit } from '../web/rate-limit.ts';
+import { withStatusHosts } from '../web/status/own-hosts.ts';
 import { unsubscribePages } from '../web/unsubscribe.tsx';
 import type { Zones } from '../zones.ts';
 import { runWatchdog } from './watchdog.ts';
@@ -124,8 +125,18 @@ function createWebApp(
   const clientAddress = createClientAddress(config.trustedProxies);
   const auth = createAuth({ database, publicUrl, clientAddress, oidc: config.oidc, log });
   const { readHealth } = probes;
-  const pageDeps = { ...shared, assets: loadAssets(), api, readViewer: auth.readViewer, readHealth };
-  return createApp({
+  const { versions, settleMs } = engine;
+  const pageDeps = {
+    ...shared,
+    versions,
+    settleMs,
+    clientAddress,
+    assets: loadAssets(),
+    api,
+    readViewer: auth.readViewer,
+    readHealth,
+  };
+  const app = createApp({
     ...probes,
     pings: {
       ingest,
@@ -144,6 +155,7 @@ function createWebApp(
     ],
     nothingHere: (c) => notePage(pageDeps, c, 404, 'Nothing here', 'There is nothing at this address.'),
   });
+  return withStatusHosts(app, { database, publicUrl, monotonic: clock.monotonic });
 }
 
 const maintenanceDeps = (engine: EngineDeps, context: ChannelContext) => ({

@@ -31,7 +31,7 @@ test('who has no page is told what one is for', async () => {
 });
 
 test('a page is made by a form, and is public at once under the names that were typed', async () => {
-  const made = await t.send(`${BASE}/new`, form);
+  const made = await t.send(`${BASE}/+new`, form);
   expect(made).toMatchObject({ status: 303, location: `${BASE}/acme` });
   const { json } = await t.call('GET', '/status-pages/acme');
   expect(json).toMatchObject({
@@ -76,7 +76,7 @@ test('the form shows again what is stored, and changes it', async () => {
 });
 
 test('what is wrong is said at its row, and nothing that was typed is lost', async () => {
-  const wrong = await t.send(`${BASE}/new`, {
+  const wrong = await t.send(`${BASE}/+new`, {
     ...form,
     slug: 'second',
     zone: 'CET+1',
@@ -92,7 +92,7 @@ test('what is wrong is said at its row, and nothing that was typed is lost', asy
   ]);
   expect(typedIn(wrong.text, 'shows').slice(0, 5)).toEqual(['billing', 'nobody', '', 'search', 'tag:web']);
   expect(typedIn(wrong.text, 'slug')).toEqual(['second']);
-  const refused = await t.send(`${BASE}/new`, {
+  const refused = await t.send(`${BASE}/+new`, {
     ...form,
     slug: 'second',
     title: '',
@@ -110,7 +110,7 @@ test('a slug that is taken is said to be, whether this project has it or another
   const page = { title: 'Theirs', zone: 'UTC', groups: [{ name: 'All', tag: 'x' }] };
   expect((await t.call('PUT', '/status-pages/theirs', page, other)).status).toBe(201);
   for (const slug of ['acme', 'theirs']) {
-    const taken = await t.send(`${BASE}/new`, { ...form, slug, title: 'Another' });
+    const taken = await t.send(`${BASE}/+new`, { ...form, slug, title: 'Another' });
     expect(taken.status).toBe(409);
     expect(taken.text).toContain('is taken: choose another slug');
     expect(taken.text).not.toContain('Theirs');
@@ -120,7 +120,7 @@ test('a slug that is taken is said to be, whether this project has it or another
 });
 
 test('more rows are to be had without losing what was typed', async () => {
-  const more = await t.send(`${BASE}/new`, { ...form, slug: 'x', more: 'yes' });
+  const more = await t.send(`${BASE}/+new`, { ...form, slug: 'x', more: 'yes' });
   expect(more.status).toBe(200);
   expect(typedIn(more.text, 'shows')).toHaveLength(3 + 10);
   expect(typedIn(more.text, 'name')[0]).toBe('Invoices');
@@ -132,7 +132,7 @@ test('a viewer looks, sees no key, and changes nothing', async () => {
   const one = await t.open(`${BASE}/acme`);
   expect(one.status).toBe(200);
   expect(one.text).not.toMatch(/key=|<form/);
-  expect((await t.open(`${BASE}/new`)).status).toBe(403);
+  expect((await t.open(`${BASE}/+new`)).status).toBe(403);
   expect((await t.open(`${BASE}/acme/edit`)).status).toBe(403);
   expect((await t.send(`${BASE}/acme/delete`, {})).status).toBe(403);
   t.as('owner');

@@ -1,5 +1,6 @@
 import { Hono } from 'hono';
 import type { Database } from '../../src/store/database.ts';
+import { createClientAddress } from '../../src/web/client-address.ts';
 import { loadAssets } from '../../src/web/pages/assets.ts';
 import { withStatusHosts } from '../../src/web/status/own-hosts.ts';
 import { type StatusDeps, statusPages } from '../../src/web/status/status-pages.tsx';
@@ -33,7 +34,16 @@ export async function startStatusSite(
   const { catchUp } = api;
   const database = wrapped(api.database);
   const log = { error: (fields: object) => void api.logged.push(fields) };
-  const deps: StatusDeps = { database, catchUp, zones, assets, log, publicUrl: ORIGIN, monotonic };
+  const deps: StatusDeps = {
+    database,
+    catchUp,
+    zones,
+    assets,
+    log,
+    publicUrl: ORIGIN,
+    clientAddress: createClientAddress([]),
+    monotonic,
+  };
   const inner = new Hono().route('/', api.app).route('/', assets.routes).route('/', statusPages(deps));
   const site = withStatusHosts(inner, { database, publicUrl: ORIGIN, monotonic });
   return {

@@ -27,8 +27,8 @@ type PageContext = Context<PageEnv>;
 export function channelPages(deps: PageDeps): Hono<PageEnv> {
   return new Hono<PageEnv>()
     .get('/channels', (c) => showList(deps, c))
-    .get('/channels/new', (c) => showNew(deps, c))
-    .post('/channels/new', (c) => create(deps, c))
+    .get('/channels/+new', (c) => showNew(deps, c))
+    .post('/channels/+new', (c) => create(deps, c))
     .get('/channels/:slug', (c) => showOne(deps, c))
     .get('/channels/:slug/edit', (c) => showEdit(deps, c))
     .post('/channels/:slug/edit', (c) => replace(deps, c))
@@ -60,7 +60,7 @@ async function showList(deps: PageDeps, c: PageContext): Promise<Response> {
       <div class="row spread">
         <h1>Channels</h1>
         {mayEdit(c) ? (
-          <a class="button main" href={pathOf(c, '/new')}>
+          <a class="button main" href={pathOf(c, '/+new')}>
             Add a channel
           </a>
         ) : null}
@@ -95,7 +95,7 @@ async function showNew(deps: PageDeps, c: PageContext): Promise<Response> {
       {kind ? (
         <ChannelForm kind={c.req.query('kind') ?? ''} typed={{}} errors={[]} isNew back={pathOf(c)} />
       ) : (
-        <KindChoice href={(name) => pathOf(c, `/new?kind=${name}`)} />
+        <KindChoice href={(name) => pathOf(c, `/+new?kind=${name}`)} />
       )}
     </Page>,
   );
@@ -121,7 +121,7 @@ async function create(deps: PageDeps, c: PageContext): Promise<Response> {
       {channelKinds.has(kind) ? (
         <ChannelForm kind={kind} typed={typed} errors={put.errors} isNew back={pathOf(c)} />
       ) : (
-        <KindChoice href={(name) => pathOf(c, `/new?kind=${name}`)} />
+        <KindChoice href={(name) => pathOf(c, `/+new?kind=${name}`)} />
       )}
     </Page>,
     400,

@@ -83,7 +83,7 @@ const JobList: FC<{
       <div class="row spread baseline">
         <h1>{project.name}</h1>
         {isEditor && board.total > 0 ? (
-          <a class="button" href={`/projects/${project.slug}/jobs/new`}>
+          <a class="button" href={`/projects/${project.slug}/jobs/+new`}>
             New job
           </a>
         ) : null}

@@ -1,5 +1,7 @@
 import type { Hono } from 'hono';
+import type { VersionCache } from '../../engine/working-set.ts';
 import type { ApiDeps } from '../api/deps.ts';
+import type { ClientAddress } from '../client-address.ts';
 import type { ReadHealth } from '../health.ts';
 import type { Assets } from './assets.ts';
 import type { ReadViewer } from './viewer.ts';
@@ -13,4 +15,8 @@ export type PageDeps = Pick<
   readonly api: Hono;
   readonly readViewer: ReadViewer;
   readonly readHealth: ReadHealth;
+  readonly versions: VersionCache;
+  /** BLIND_SETTLE. */
+  readonly settleMs: number;
+  readonly clientAddress: ClientAddress;
 };

@@ -32,8 +32,9 @@ import { welcomePages } from './welcome.tsx';
 /** The parts of one project, each a file: what they serve is below /projects/{project}. */
 const PROJECT_PAGES: readonly ((deps: PageDeps) => Hono<PageEnv>)[] = [
   dashboardPages,
-  jobPages,
+  // Before those of one job: +new is no slug.
   jobEditorPages,
+  jobPages,
   incidentPages,
   maintenancePages,
   channelPages,
@@ -66,6 +67,13 @@ const FORMS = ['/projects/*', '/sign-in/*', '/sign-out', '/welcome/*', '/invitat
 /** Those of people who are not signed in, of whom nothing is known. */
 const OPEN_FORMS = FORMS.filter((path) => !path.startsWith('/projects/'));
 
+/** What keeps a page from being made or a form from being taken. */
+const UNAVAILABLE: Readonly<Record<DatabaseUnavailable['trouble'], string>> = {
+  away: 'The database is not available right now. Nothing is known to have changed.',
+  slow: 'This took the database too long. Nothing has changed.',
+  behind: 'Rollcall is behind with its work on this. Nothing has changed.',
+};
+
 /** One-time links are secrets. */
 const withoutToken = (path: string): string => path.replace(/^\/(welcome|invitations)\/.*/, '/$1/…');
 
@@ -75,13 +83,7 @@ export function createPages(deps: PageDeps, auth?: Auth): Hono {
   pages.onError((error, c) => {
     if (error instanceof DatabaseUnavailable) {
       c.header('Retry-After', '5');
-      return notePage(
-        deps,
-        c,
-        503,
-        'Not now',
-        'The database is not available right now. Nothing has changed; please try again in a moment.',
-      );
+      return notePage(deps, c, 503, 'Not now', `${UNAVAILABLE[error.trouble]} Please try again in a moment.`);
     }
     if (error instanceof HTTPException)
       return notePage(

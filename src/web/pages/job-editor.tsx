@@ -1,6 +1,5 @@
 import { type Context, Hono } from 'hono';
 import { type ReplayDeps, replayDefinition } from '../../engine/replay.ts';
-import { createVersionCache } from '../../engine/working-set.ts';
 import { readChannelSlugs, readJobSlugs } from '../../store/jobs.ts';
 import { parseDefinition } from '../api/definition.ts';
 import { slugFlaw } from '../api/slug.ts';
@@ -41,23 +40,20 @@ type Shown = {
   readonly status?: 200 | 400 | 409;
 };
 
-/** Until the settings of the service reach the pages: what BLIND_SETTLE is where nobody set it. */
-const SETTLE_MS = 600_000;
-
 /** Making and changing jobs. */
 export function jobEditorPages(deps: PageDeps): Hono<PageEnv> {
   const replays: ReplayDeps = {
     database: deps.database,
     zones: deps.zones,
-    versions: createVersionCache(deps.zones),
-    settleMs: SETTLE_MS,
+    versions: deps.versions,
+    settleMs: deps.settleMs,
     monotonic: () => performance.now(),
   };
   return new Hono<PageEnv>()
-    .get('/jobs/new', (c) =>
+    .get('/jobs/+new', (c) =>
       mayEdit(c) ? showEditor(deps, c, { stored: null, draft: NEW_DRAFT }) : forbidden(deps, c),
     )
-    .post('/jobs/new', (c) => createJob(deps, c))
+    .post('/jobs/+new', (c) => createJob(deps, c))
     .post('/jobs/preview', (c) => preview(deps, c))
     .get('/jobs/:slug/edit', async (c) => {
       if (!mayEdit(c)) return forbidden(deps, c);

@@ -13,7 +13,7 @@ export function jobPages(deps: PageDeps): Hono<PageEnv> {
   return (
     new Hono<PageEnv>()
       // That is the editor's, for a job that is to be made.
-      .get('/jobs/:slug', (c, next) => (c.req.param('slug') === 'new' ? next() : overviewPage(deps, c)))
+      .get('/jobs/:slug', (c) => overviewPage(deps, c))
       .get('/jobs/:slug/occurrences', (c) => occurrencesPage(deps, c))
       .get('/jobs/:slug/occurrences/:key', (c) => occurrencePage(deps, c))
       .get('/jobs/:slug/pings', (c) => pingsPage(deps, c))

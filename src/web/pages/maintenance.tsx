@@ -2,7 +2,7 @@ import { type Context, Hono } from 'hono';
 import { UTC_TABLE, type Zone, zoneOf } from '../../core/zone.ts';
 import type { Tx } from '../../store/database.ts';
 import { findWindow, jobsLeft, listWindows, readRevisions, type StoredWindow } from '../../store/maintenance.ts';
-import { createMaintenanceBook, type MaintenanceBook } from '../../store/maintenance-book.ts';
+import type { MaintenanceBook } from '../../store/maintenance-book.ts';
 import { isSlug } from '../api/slug.ts';
 import type { ApiFlaw } from './call.ts';
 import type { PageDeps } from './deps.ts';
@@ -26,13 +26,13 @@ const PAST_SHOWN = 50;
 
 /** Windows and calendars. */
 export function maintenancePages(pageDeps: PageDeps): Hono<PageEnv> {
-  const deps: Deps = { ...pageDeps, book: createMaintenanceBook(pageDeps.zones) };
+  const deps: Deps = { ...pageDeps, book: pageDeps.versions.book };
   return new Hono<PageEnv>()
     .get('/maintenance', (c) => showList(deps, c))
-    .get('/maintenance/new', (c) =>
+    .get('/maintenance/+new', (c) =>
       mayEdit(c) ? showForm(deps, c, { stored: null, draft: newDraft(c) }) : forbidden(deps, c),
     )
-    .post('/maintenance/new', (c) => createWindow(deps, c))
+    .post('/maintenance/+new', (c) => createWindow(deps, c))
     .post('/maintenance/preview', (c) => preview(deps, c))
     .get('/maintenance/:slug', (c) => showWindow(deps, c, c.req.param('slug')))
     .get('/maintenance/:slug/edit', async (c) => {
@@ -92,7 +92,7 @@ async function showList(deps: Deps, c: MaintenanceContext): Promise<Response> {
       <div class="row spread">
         <h1>Maintenance</h1>
         {mayEdit(c) ? (
-          <a class="button main" href={`${pathOf(c)}/new`}>
+          <a class="button main" href={`${pathOf(c)}/+new`}>
             New window
           </a>
         ) : null}
@@ -106,7 +106,7 @@ async function showList(deps: Deps, c: MaintenanceContext): Promise<Response> {
           <p>There is no window, now or to come.</p>
           {mayEdit(c) ? (
             <p>
-              <a href={`${pathOf(c)}/new`}>Make the first one</a>: a deploy, a weekend, or a calendar of public
+              <a href={`${pathOf(c)}/+new`}>Make the first one</a>: a deploy, a weekend, or a calendar of public
               holidays.
             </p>
           ) : null}

@@ -21,8 +21,8 @@ type PageContext = Context<PageEnv>;
 export function reportPages(deps: PageDeps): Hono<PageEnv> {
   return new Hono<PageEnv>()
     .get('/reports', (c) => showList(deps, c))
-    .get('/reports/new', (c) => showForm(deps, c, { typed: {}, errors: [] }))
-    .post('/reports/new', (c) => save(deps, c, null))
+    .get('/reports/+new', (c) => showForm(deps, c, { typed: {}, errors: [] }))
+    .post('/reports/+new', (c) => save(deps, c, null))
     .get('/reports/:slug', (c) => showOne(deps, c))
     .get('/reports/:slug/edit', (c) => showEdit(deps, c))
     .post('/reports/:slug/edit', (c) => save(deps, c, c.req.param('slug')))
@@ -49,7 +49,7 @@ async function showList(deps: PageDeps, c: PageContext): Promise<Response> {
       <div class="row spread">
         <h1>Reports</h1>
         {mayEdit(c) ? (
-          <a class="button main" href={pathOf(c, '/new')}>
+          <a class="button main" href={pathOf(c, '/+new')}>
             Add a report
           </a>
         ) : null}
@@ -207,7 +207,7 @@ async function showForm(deps: PageDeps, c: PageContext, { typed, errors, detail,
       {emails.length === 0 ? (
         <p class="notice">
           Reports go by e-mail only:{' '}
-          <a href={`/projects/${c.var.project.slug}/channels/new?kind=email`}>add an e-mail channel</a> first.
+          <a href={`/projects/${c.var.project.slug}/channels/+new?kind=email`}>add an e-mail channel</a> first.
         </p>
       ) : null}
       <form method="post" class="stack">

@@ -30,10 +30,10 @@ export function statusPageEditor(deps: PageDeps): Hono<PageEnv> {
   const readView = createReadStatusView(deps);
   return new Hono<PageEnv>()
     .get('/status-pages', (c) => showList(deps, c))
-    .get('/status-pages/new', (c) =>
+    .get('/status-pages/+new', (c) =>
       mayEdit(c) ? showForm(deps, c, { stored: null, draft: newDraft(c.var.viewerZone.name) }) : forbidden(deps, c),
     )
-    .post('/status-pages/new', (c) => create(deps, c))
+    .post('/status-pages/+new', (c) => create(deps, c))
     .get('/status-pages/:slug', (c) => showOne(deps, readView, c))
     .get('/status-pages/:slug/edit', async (c) => {
       if (!mayEdit(c)) return forbidden(deps, c);
@@ -77,7 +77,7 @@ async function showList(deps: PageDeps, c: PageContext): Promise<Response> {
       <div class="row spread">
         <h1>Status pages</h1>
         {mayEdit(c) ? (
-          <a class="button main" href={pathOf(c, '/new')}>
+          <a class="button main" href={pathOf(c, '/+new')}>
             Make a status page
           </a>
         ) : null}
@@ -225,7 +225,7 @@ type Form = {
 async function showForm(deps: PageDeps, c: PageContext, { stored, draft, refused }: Form): Promise<Response> {
   const jobs = await deps.database.transaction((tx) => readJobSlugs(tx, c.var.project.id));
   const title = stored ? `Edit ${stored.title}` : 'Make a status page';
-  const action = pathOf(c, stored ? `/${stored.slug}/edit` : '/new');
+  const action = pathOf(c, stored ? `/${stored.slug}/edit` : '/+new');
   return answerPage(
     c,
     <Page title={title} {...frame(deps, c)}>

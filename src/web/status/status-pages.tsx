@@ -8,7 +8,6 @@ import type { StatusView } from '../../engine/status-pages-view.ts';
 import { DatabaseUnavailable } from '../../store/database.ts';
 import { isSlug } from '../api/slug.ts';
 import { statusPageUrl } from '../api/status-pages.ts';
-import { type ClientAddress, createClientAddress } from '../client-address.ts';
 import type { PageDeps } from '../pages/deps.ts';
 import { RETRY_AFTER_SECONDS } from '../problem.ts';
 import { createRateLimit } from '../rate-limit.ts';
@@ -23,9 +22,10 @@ import { admit, createPasswordCheck, hasKey, isAdmitted, keyOf } from './passwor
 import { EmbeddedPage, isListed, PublicPage } from './public-page.tsx';
 import type { Rendered, Shown } from './representation.ts';
 
-export type StatusDeps = Pick<PageDeps, 'database' | 'zones' | 'catchUp' | 'log' | 'publicUrl' | 'assets'> & {
-  /** Whose guesses of passwords are counted together; left out: those of the socket's peer. */
-  readonly clientAddress?: ClientAddress;
+export type StatusDeps = Pick<
+  PageDeps,
+  'database' | 'zones' | 'catchUp' | 'log' | 'publicUrl' | 'assets' | 'clientAddress'
+> & {
   readonly monotonic?: () => number;
 };
 
@@ -167,12 +167,11 @@ function kept({ view, isStale, base }: Shown, name: string, make: () => ReturnTy
 
 /** Ten guesses at once and six a minute an address: of eight characters nobody finds any so. */
 function passwordForm(site: Site, monotonic: () => number): (c: Context) => Promise<Response> {
-  const clientAddress = site.clientAddress ?? createClientAddress([]);
   const guesses = createRateLimit({ burst: 10, perMinute: 6, monotonic });
   const check = createPasswordCheck();
   return async (c) => {
     const incoming = (c.env as { incoming?: IncomingMessage } | undefined)?.incoming;
-    const source = clientAddress(incoming?.socket.remoteAddress, c.req.header('x-forwarded-for'));
+    const source = site.clientAddress(incoming?.socket.remoteAddress, c.req.header('x-forwarded-for'));
     if (guesses.isExhausted(source)) {
       c.header('Retry-After', String(guesses.retryAfterSeconds(source)));
       return answerDoor(c, door(site, c), { status: 429, text: 'Too many passwords were tried. Wait a minute.' });

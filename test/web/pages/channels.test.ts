@@ -20,26 +20,26 @@ test('a project without channels says that nobody is told, and how to change tha
   const page = await site.open(CHANNELS);
   expect(page.status).toBe(200);
   expect(page.text).toContain('Nobody is told yet');
-  const kinds = await site.open(`${CHANNELS}/new`);
+  const kinds = await site.open(`${CHANNELS}/+new`);
   expect(kinds.text).toContain('PagerDuty');
 });
 
 test('a channel is added by a form, which keeps what was typed when it is refused', async () => {
-  const refused = await site.send(`${CHANNELS}/new`, { kind: 'webhook', slug: 'hook', url: 'nowhere', secret: 'x' });
+  const refused = await site.send(`${CHANNELS}/+new`, { kind: 'webhook', slug: 'hook', url: 'nowhere', secret: 'x' });
   expect(refused.status).toBe(400);
   expect(refused.text).toContain('value="nowhere"');
   expect(refused.text).toMatch(/id="f-url"[^>]*aria-invalid="true"/);
 
   const url = `${receiver.url}/hook`;
   const secret = `whsec_${Buffer.from('0123456789abcdef0123456789abcdef').toString('base64')}`;
-  const made = await site.send(`${CHANNELS}/new`, { kind: 'webhook', slug: 'hook', url, secret, remind_every: '4h' });
+  const made = await site.send(`${CHANNELS}/+new`, { kind: 'webhook', slug: 'hook', url, secret, remind_every: '4h' });
   expect(made.location).toBe(`${CHANNELS}/hook`);
   expect((await site.call('GET', '/channels/hook')).json).toMatchObject({ kind: 'webhook', remind_every: '4h' });
   expect((await site.open(`${CHANNELS}/hook`)).text).not.toContain(secret);
 });
 
 test('a slug that is taken is refused, not overwritten', async () => {
-  const taken = await site.send(`${CHANNELS}/new`, { kind: 'email', slug: 'hook', to: 'a@example.org' });
+  const taken = await site.send(`${CHANNELS}/+new`, { kind: 'email', slug: 'hook', to: 'a@example.org' });
   expect(taken.status).toBe(400);
   expect(taken.text).toContain('there is a channel of this slug already');
   expect((await site.call('GET', '/channels/hook')).json.kind).toBe('webhook');

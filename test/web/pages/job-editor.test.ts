@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => site.drop());
 
-const NEW = '/projects/default/jobs/new';
+const NEW = '/projects/default/jobs/+new';
 const NIGHTLY = {
   name: 'Nightly backup',
   kind: 'times',

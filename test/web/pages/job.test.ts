@@ -135,10 +135,18 @@ test('a page that reads itself again gets nothing while its own job is as it was
   expect((await site.open(path, { 'HX-Request': 'true' })).status).toBe(200);
 });
 
-test('an unknown job is a page that says so, and "new" is left to the editor', async () => {
+test('an unknown job is a page that says so, and one named "new" is a job like any other', async () => {
   expect((await site.open('/projects/default/jobs/nothing')).status).toBe(404);
   expect((await site.open('/projects/default/jobs/Not%20a%20slug')).status).toBe(404);
-  expect((await site.open('/projects/default/jobs/new')).text).not.toContain('There is no job of this name');
+  await site.call('PUT', '/jobs/new', {
+    schedules: [{ every: '1h' }],
+    zone: 'UTC',
+    missed_runs: 'skip',
+    name: 'Newest',
+  });
+  expect((await site.open('/projects/default/jobs/new')).text).toContain('<h1>Newest');
+  expect((await site.open('/projects/default/jobs/+new')).text).toContain('New job');
+  await site.call('DELETE', '/jobs/new');
 });
 
 test('a job of another project is not there', async () => {

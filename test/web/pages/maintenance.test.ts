@@ -34,7 +34,7 @@ const HOLIDAYS = [
 
 describe('a window of each kind is made', () => {
   test('once, at local times of a zone, for some jobs', async () => {
-    const made = await site.send(`${ALL}/new`, {
+    const made = await site.send(`${ALL}/+new`, {
       name: 'DB upgrade',
       reason: '17 to 18',
       kind: 'once',
@@ -76,7 +76,7 @@ describe('a window of each kind is made', () => {
       { name: 'Patch', kind: 'cron', zone: 'Europe/Berlin', cron: '0 2 1 * *', cron_duration: '3h' },
       { name: 'Holidays', kind: 'ics', zone: 'Europe/Berlin', ics: HOLIDAYS },
     ];
-    for (const fields of made) expect((await site.send(`${ALL}/new`, fields)).status).toBe(303);
+    for (const fields of made) expect((await site.send(`${ALL}/+new`, fields)).status).toBe(303);
     expect(await windowOf('now')).toMatchObject({ active: true, until: '2026-10-20T12:00:00Z' });
     expect(await windowOf('weekend')).toMatchObject({
       weekly: [{ days: ['sat', 'sun'], start: '02:30', duration: '4h' }],
@@ -93,7 +93,7 @@ describe('a window of each kind is made', () => {
     body.set('ics', '');
     body.set('ics_file', new File([HOLIDAYS], 'holidays.ics', { type: 'text/calendar' }));
     const headers = { Origin: 'https://rollcall.example.org' };
-    const made = await site.site.request(`https://rollcall.example.org${ALL}/new`, { method: 'POST', body, headers });
+    const made = await site.site.request(`https://rollcall.example.org${ALL}/+new`, { method: 'POST', body, headers });
     expect(made.status).toBe(303);
     expect((await windowOf('from-file')).ics).toContain('SUMMARY:Christmas <Day>');
   });
@@ -109,7 +109,7 @@ test('the list shows what holds now, what is coming in its zone, and what was', 
   expect(text).toContain('2026-10-25 02:30+02:00');
   expect(text).toContain('2026-10-25 05:30+01:00');
   expect(text).toContain('Christmas &lt;Day&gt;');
-  await site.send(`${ALL}/new`, {
+  await site.send(`${ALL}/+new`, {
     name: 'Gone',
     kind: 'once',
     zone: 'UTC',
@@ -160,7 +160,7 @@ describe('the preview', () => {
 
 describe('what is wrong is said at its field', () => {
   test('and nothing typed is lost', async () => {
-    const { status, text } = await site.send(`${ALL}/new`, {
+    const { status, text } = await site.send(`${ALL}/+new`, {
       name: 'Bad',
       kind: 'weekly',
       zone: 'Mars/Base',
@@ -180,11 +180,11 @@ describe('what is wrong is said at its field', () => {
 
   test('times that are none, nobody named, and a slug that is taken', async () => {
     const once = { name: 'Bad', kind: 'once', zone: 'UTC', from: 'tomorrow', duration: '1h' };
-    expect(errorOf((await site.send(`${ALL}/new`, once)).text, 'from')).toContain('Write a local time');
+    expect(errorOf((await site.send(`${ALL}/+new`, once)).text, 'from')).toContain('Write a local time');
     const nobody = { name: 'Bad', kind: 'once', zone: 'UTC', duration: '1h', who: 'some' };
-    expect(errorOf((await site.send(`${ALL}/new`, nobody)).text, 'jobs')).toContain('Name at least one');
+    expect(errorOf((await site.send(`${ALL}/+new`, nobody)).text, 'jobs')).toContain('Name at least one');
     const taken = { name: 'Weekend', kind: 'once', zone: 'UTC', duration: '1h' };
-    expect(errorOf((await site.send(`${ALL}/new`, taken)).text, 'slug')).toContain(
+    expect(errorOf((await site.send(`${ALL}/+new`, taken)).text, 'slug')).toContain(
       'weekend is the slug of another window',
     );
     expect((await windowOf('weekend')).weekly).not.toBeNull();
@@ -224,13 +224,13 @@ test('whoever may only look sees windows and no forms', async () => {
   const page = await site.open(`${ALL}/weekend`);
   expect(page.status).toBe(200);
   expect(page.text).not.toContain('<form');
-  expect((await site.open(`${ALL}/new`)).status).toBe(403);
+  expect((await site.open(`${ALL}/+new`)).status).toBe(403);
   expect((await site.send(`${ALL}/weekend/end`, {})).status).toBe(403);
   site.as('owner');
 });
 
 test('a calendar whose address cannot be read says since when and why', async () => {
-  await site.send(`${ALL}/new`, { name: 'Feed', kind: 'ics', zone: 'UTC', ics: HOLIDAYS });
+  await site.send(`${ALL}/+new`, { name: 'Feed', kind: 'ics', zone: 'UTC', ics: HOLIDAYS });
   await site.database.transaction(async (tx) => {
     await tx.sql`
       update maintenance_windows set fetched_at = '2026-10-18T10:00:00Z', fetch_failure = 'the server answered 500',

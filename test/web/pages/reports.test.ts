@@ -11,18 +11,18 @@ beforeAll(async () => {
 afterAll(() => site.drop());
 
 test('without an e-mail channel the form says what is needed first', async () => {
-  expect((await site.open(`${REPORTS}/new`)).text).toContain('add an e-mail channel');
+  expect((await site.open(`${REPORTS}/+new`)).text).toContain('add an e-mail channel');
 });
 
 test('a report is added by a form, refused with what is wrong at its field, and shows what it would say now', async () => {
   await site.call('PUT', '/channels/mail', { kind: 'email', to: 'ops@example.org' });
-  const refused = await site.send(`${REPORTS}/new`, { slug: 'weekly', every: 'week', zone: 'CET', channels: 'mail' });
+  const refused = await site.send(`${REPORTS}/+new`, { slug: 'weekly', every: 'week', zone: 'CET', channels: 'mail' });
   expect(refused.status).toBe(400);
   expect(refused.text).toMatch(/id="f-zone"[^>]*aria-invalid="true"/);
   expect(refused.text).toContain('value="mail" checked');
 
   const fields = { slug: 'weekly', every: 'week', zone: 'Europe/Berlin', channels: 'mail', tags: '' };
-  expect((await site.send(`${REPORTS}/new`, fields)).location).toBe(`${REPORTS}/weekly`);
+  expect((await site.send(`${REPORTS}/+new`, fields)).location).toBe(`${REPORTS}/weekly`);
   await site.at('2026-03-02T12:30:00Z');
   await site.ping('backup', 'success');
   const page = await site.open(`${REPORTS}/weekly?period=2026-W10`);
@@ -33,7 +33,7 @@ test('a report is added by a form, refused with what is wrong at its field, and 
 
 test('a slug that is taken is refused; an edit replaces', async () => {
   const fields = { slug: 'weekly', every: 'month', zone: 'UTC', channels: 'mail' };
-  expect((await site.send(`${REPORTS}/new`, fields)).status).toBe(400);
+  expect((await site.send(`${REPORTS}/+new`, fields)).status).toBe(400);
   expect((await site.send(`${REPORTS}/weekly/edit`, fields)).location).toBe(`${REPORTS}/weekly`);
   expect((await site.call('GET', '/reports/weekly')).json.every).toBe('month');
   expect((await site.open(REPORTS)).text).toContain('month, UTC');

@@ -1,4 +1,6 @@
 import { Hono } from 'hono';
+import { createVersionCache } from '../../../src/engine/working-set.ts';
+import { createClientAddress } from '../../../src/web/client-address.ts';
 import { loadAssets } from '../../../src/web/pages/assets.ts';
 import type { PageDeps } from '../../../src/web/pages/deps.ts';
 import { createPages } from '../../../src/web/pages/index.ts';
@@ -80,6 +82,9 @@ function pageDeps(api: TestApi): Omit<PageDeps, 'readViewer'> {
     api: api.api,
     catchUp: api.catchUp,
     readMaintenance: api.readMaintenance,
+    versions: createVersionCache(zones),
+    settleMs: 600_000,
+    clientAddress: createClientAddress([]),
     publicUrl: ORIGIN,
     channelContext: api.channelContext,
     log: { error: (fields) => void api.logged.push(fields) },

@@ -101,7 +101,7 @@ export const EmptyProject: FC<{ project: string; isEditor: boolean; isEmpty: boo
             <button class="main" type="submit">
               Make the job
             </button>
-            <a href={`/projects/${project}/jobs/new`}>It runs by a crontab: give its schedule</a>
+            <a href={`/projects/${project}/jobs/+new`}>It runs by a crontab: give its schedule</a>
           </div>
         </form>
       </>

@@ -31,7 +31,7 @@ const LIVE = 'input delay:350ms from:"closest form", change delay:350ms from:"cl
 /** The whole definition of a job, what is common first; each part beside what it means. */
 export const JobForm: FC<JobFormProps> = (props) => {
   const { projectPath, stored, draft, flaws, preview, viewerZone } = props;
-  const path = stored ? `${projectPath}/jobs/${stored.slug}/edit` : `${projectPath}/jobs/new`;
+  const path = stored ? `${projectPath}/jobs/${stored.slug}/edit` : `${projectPath}/jobs/+new`;
   const previewPath = `${projectPath}/jobs/preview`;
   return (
     <form method="post" action={path} class="stack-l editor" novalidate>

@@ -38,7 +38,7 @@ export const WindowForm: FC<WindowFormProps> = (props) => {
   return (
     <form
       method="post"
-      action={stored ? `${path}/${stored.slug}/edit` : `${path}/new`}
+      action={stored ? `${path}/${stored.slug}/edit` : `${path}/+new`}
       enctype="multipart/form-data"
       class="stack-l"
       novalidate

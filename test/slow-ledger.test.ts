@@ -25,7 +25,7 @@ test('looking more often, here by edits that change nothing, never changes the l
       const looked = parts.reduce(withLook, history);
       expect(explainDifference(slowLedger(history, zones), slowLedger(looked, zones))).toBeNull();
     }),
-    { numRuns: 300 },
+    { numRuns: Number(process.env['ROLLCALL_TEST_RUNS'] ?? 150) },
   );
 });
 

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { builtMain } from '../cli/process.ts';
 import { eventually } from '../proof/service.ts';
 import { KEY } from '../web/api/api.ts';
 import { openStage, outcome, type Stage } from './stage.ts';
@@ -73,7 +74,7 @@ test('a command that is not there is 127, one that cannot be run 126', async () 
 /** A line of shell, with redirections, in which EXEC is the single file, and ROLLCALL all of Rollcall. */
 function shell(line: string): Promise<string> {
   const exec = `${process.execPath} ${join(s.folder, 'rollcall-exec.cjs')}`;
-  const rollcall = `${process.execPath} --import tsx src/main.ts`;
+  const rollcall = `${process.execPath} ${builtMain()}`;
   const child = spawn('/bin/sh', ['-c', line.replaceAll('EXEC', exec).replaceAll('ROLLCALL', rollcall)], {
     cwd: join(import.meta.dirname, '../..'),
     env: { PATH: process.env['PATH'], ROLLCALL_URL: s.url, ROLLCALL_API_KEY: KEY, ROLLCALL_SPOOL: s.spool },

@@ -131,7 +131,7 @@ test('a fast stop: pings are told to come again, nothing is lost, and a deadline
   // Whoever ran it may have had no chance to say so: it is judged 60 s after the gap.
   expect(await openIncidents('due-in-the-gap')).toBe('');
   expect(await onlyOccurrence('due-in-the-gap')).toBe('expected');
-}, 40_000);
+}, 90_000);
 
 test('an immediate stop: the same, and what was due while Rollcall was blind becomes unknown', async () => {
   // 40 s of outage without waiting for them: the last sign of life is made older while nobody looks.
@@ -147,4 +147,4 @@ test('an immediate stop: the same, and what was due while Rollcall was blind bec
     detail: expect.stringMatching(/^last: /),
   });
   await expectJudged('due-after-the-blindness');
-}, 40_000);
+}, 90_000);

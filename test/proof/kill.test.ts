@@ -95,14 +95,14 @@ test('a service killed under load has kept every ping that it acknowledged', asy
   await killAndStartAgain(() => service.kill());
   // Its database was left running, and was stopped before the next one began.
   expect(await databasePid()).not.toBe(database);
-}, 40_000);
+}, 90_000);
 
 test('a service killed together with its database has kept every ping that it acknowledged', async () => {
   await killAndStartAgain(async () => {
     process.kill(await databasePid(), 'SIGKILL');
     await service.kill();
   });
-}, 40_000);
+}, 90_000);
 
 test('the API lists what was acknowledged', async () => {
   const listed: string[] = [];

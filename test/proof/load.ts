@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Agent, get } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** One ping that was answered. */
 export type Answered = {
@@ -30,6 +31,8 @@ export type LoadOptions = {
 };
 
 const PATIENCE_MS = 20_000;
+/** Whoever is told to come again does so after this: asked without a pause, a refusal is all that the machine works on. */
+const PAUSE_MS = 20;
 
 /** Sends pings over real connections, each one request at a time, and every ping with a run id of its own. */
 export function startLoad({ url, connections, next }: LoadOptions): Load {
@@ -51,6 +54,7 @@ export function startLoad({ url, connections, next }: LoadOptions): Load {
       const whole = { rid, slug, ...answer };
       answered.push(whole);
       if (answer.status === 200 || answer.status === 201) acknowledged.set(rid, whole);
+      else await sleep(PAUSE_MS);
     }
     agent.destroy();
   };

@@ -43,13 +43,15 @@ export type ClientsOptions = {
   readonly webs: readonly Member[];
   readonly pingKey: string;
   readonly jobs: readonly StressJob[];
-  /** Connections to each web process that ping as fast as answers come. */
+  /** Connections to each web process that ping as fast as answers come, after a pause. */
   readonly hammers: number;
+  /** Between two pings of a hammer, in milliseconds. */
+  readonly pauseMs: number;
   readonly random: () => number;
 };
 
 /** A runner for each job, and hammers at each web process; all of them try again at the next one, with the same run id. */
-export function startClients({ webs, pingKey, jobs, hammers, random }: ClientsOptions): Clients {
+export function startClients({ webs, pingKey, jobs, hammers, pauseMs, random }: ClientsOptions): Clients {
   const sent: Sent[] = [];
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -83,6 +85,7 @@ export function startClients({ webs, pingKey, jobs, hammers, random }: ClientsOp
       const slug = own ?? HAMMERED[i % HAMMERED.length] ?? '';
       const query = 'create=1';
       await send(slug, { kind: 'success', rid: randomUUID(), query, first, patience: HAMMER, agent });
+      if (pauseMs > 0) await sleep(pauseMs, null, { signal }).catch(() => undefined);
     }
     agent.destroy();
   };

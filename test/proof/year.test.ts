@@ -52,7 +52,7 @@ beforeAll(async () => {
   await play(service, jobs, { windows, until: YEAR_END, ticks, onStep: monthly() });
   await settleDown(service, YEAR_END);
   for (const { slug, history } of jobs) accepted.set(slug, await service.run((tx) => asAccepted(tx, slug, history)));
-}, 300_000);
+}, 600_000);
 
 afterAll(() => service?.stop());
 

@@ -23,7 +23,10 @@ export async function launchBrowser(): Promise<Browser> {
 
 function browserPath(): string {
   const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/bin'];
-  const paths = [process.env['CHROMIUM'] ?? '', ...folders.flatMap((folder) => NAMES.map((name) => join(folder, name)))];
+  const paths = [
+    process.env['CHROMIUM'] ?? '',
+    ...folders.flatMap((folder) => NAMES.map((name) => join(folder, name))),
+  ];
   const found = paths.find((path) => path !== '' && existsSync(path));
   if (found === undefined)
     throw new Error(

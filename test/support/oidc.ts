@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import Provider from 'oidc-provider';
 
-export type OidcPerson = {
+type OidcPerson = {
   readonly sub: string;
   readonly email: string;
   readonly email_verified: boolean;

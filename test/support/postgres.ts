@@ -9,6 +9,7 @@ import { type EmbeddedPostgres, startEmbedded } from '../../src/store/embedded.t
 import { lockFolder } from '../../src/store/folder-lock.ts';
 import { migrate, migrationsFolder } from '../../src/store/migrate.ts';
 import { stopLeftover } from '../../src/store/postgres-server.ts';
+import { buildProgram } from './program.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -20,7 +21,7 @@ declare module 'vitest' {
 const PREFIX = 'rollcall-test-run-';
 export const TEMPLATE = 'rollcall_template';
 
-/** One PostgreSQL server for the whole run, with a migrated template database that test files clone. */
+/** For the whole run: one PostgreSQL server, with a migrated template database that test files clone, and the built program. */
 export default async function startTestServer(project: TestProject): Promise<() => Promise<void>> {
   const log = createLog('silent');
   await removeLeftovers();
@@ -33,12 +34,13 @@ export default async function startTestServer(project: TestProject): Promise<() 
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    await createTemplate(server);
+    await Promise.all([createTemplate(server), buildProgram(join(folder, 'program'))]);
   } catch (error) {
     await stop();
     throw error;
   }
   project.provide('postgresUrl', server.url);
+  project.provide('program', join(folder, 'program'));
   return stop;
 }
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { inject } from 'vitest';
 
 export type Service = {
   readonly child: ChildProcess;
@@ -10,8 +10,8 @@ export type Service = {
 
 /** A service in a process of its own, so that it can be killed. */
 export async function spawnService(folder: string, home: string, uid?: number): Promise<Service> {
-  const script = fileURLToPath(new URL('./embedded-service.ts', import.meta.url));
-  const child = spawn(process.execPath, ['--import', 'tsx', script, folder], {
+  const script = join(inject('program'), 'test/support/embedded-service.js');
+  const child = spawn(process.execPath, [script, folder], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { PATH: process.env['PATH'], HOME: home },
     ...(uid !== undefined && { uid, gid: uid }),

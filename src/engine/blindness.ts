@@ -81,7 +81,7 @@ export async function watchHorizon(tx: Tx, { horizon, last, doubt }: Hearing): P
   if (lagMs >= BLIND_MS) {
     // As of an instant: it may be read when pings are heard again.
     const text = `At ${formatInstant(tx.now)} Rollcall had heard no pings since ${formatInstant(from)}.`;
-    await tellOperators(tx, from, text);
+    await tellOperators(tx, from, text, ':begun');
   }
   return lagMs;
 }
@@ -137,16 +137,16 @@ async function tellBack(tx: Tx, { from, to, lived }: TakenBack, log: Logger): Pr
 
 const lengthOf = (ms: number): string => `${(ms / 1000).toFixed(0)} s`;
 
-/** Once per silence, whoever sees it first; `about` sets its end apart. */
-async function tellOperators(tx: Tx, since: Instant, what: string, about: '' | ':over' = ''): Promise<void> {
+/** Once per silence, whoever sees it first; `about` sets what was said while it lasted, and its end, apart. */
+async function tellOperators(tx: Tx, since: Instant, what: string, about: '' | ':begun' | ':over' = ''): Promise<void> {
   const text = `${what} Runs due then are judged only when it is known what was heard, and are unknown if nothing is.`;
   await enqueueForOperators(tx, `silence:${since}${about}`, text);
 }
 
-/** Whether somebody was told during this silence. (The evaluator may have seen it begin a moment later.) */
+/** Whether somebody was told while this silence lasted. (The evaluator may have seen it begin a moment later.) */
 async function wasTold({ sql }: Tx, { after, until }: SeenSilence): Promise<boolean> {
   const rows = await sql`
-    select 1 from notices where subject like 'silence:%' and at > ${after} and at <= ${until} limit 1`;
+    select 1 from notices where subject like 'silence:%:begun' and at > ${after} and at <= ${until} limit 1`;
   return rows.length > 0;
 }
 

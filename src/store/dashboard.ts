@@ -72,7 +72,8 @@ export async function readJobDetails(tx: Tx, jobIds: readonly number[]): Promise
   // An expired one counts if nothing newer ended well: no index knows the expired ones, so only rows after that are read.
   return tx.sql<JobDetails[]>`
     select j.id, j.definition, j.unreviewed, coalesce(done.completed_at, done.scheduled_for) as "lastSuccess",
-      exists (select from pings p where p.job_id = j.id) as "isHeard"
+      done.scheduled_for is not null
+        or (select p.id from pings p where p.job_id = j.id order by p.id limit 1) is not null as "isHeard"
     from jobs j
     left join lateral (
       select o.scheduled_for, o.completed_at from occurrences o

@@ -50,7 +50,7 @@ const NAMES: Readonly<Record<string, string>> = {
 
 const Checks: FC<{ health: Health }> = ({ health: { checks } }) => (
   <div class="card flush">
-    <table>
+    <table class="folds">
       <caption class="unseen">Checks</caption>
       <tbody>
         {checks.map((check) => {

@@ -121,7 +121,7 @@ export async function lockChannel(
 }
 
 /** How one attempt ended: a Delivery of notify/channel.ts. */
-export type AttemptOutcome =
+type AttemptOutcome =
   | { readonly outcome: 'delivered' }
   | { readonly outcome: 'retry'; readonly reason: string }
   | { readonly outcome: 'rejected'; readonly reason: string; readonly permanent: boolean };

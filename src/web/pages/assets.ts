@@ -11,7 +11,7 @@ export type Assets = {
   readonly routes: Hono;
 };
 
-export type AssetName = 'app.css' | 'app.js' | 'htmx.js' | 'hx-sse.js' | 'icon.svg';
+type AssetName = 'app.css' | 'app.js' | 'htmx.js' | 'hx-sse.js' | 'icon.svg';
 
 const { resolve } = createRequire(import.meta.url);
 const own = (name: string): string => readFileSync(new URL(`../assets/${name}`, import.meta.url), 'utf8');

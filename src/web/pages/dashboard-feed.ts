@@ -2,7 +2,7 @@ import { readMarks } from '../../store/dashboard-mark.ts';
 import { type Database, DatabaseUnavailable } from '../../store/database.ts';
 
 /** Called with the mark of the project whenever it is another one than before. */
-export type OnMark = (mark: string) => void;
+type OnMark = (mark: string) => void;
 
 /** Says when something of a project has changed, to however many people look at it. */
 export type ChangeFeed = {

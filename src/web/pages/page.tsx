@@ -24,7 +24,7 @@ export type PageFrame = {
   readonly isLive?: boolean;
 };
 
-export type Section = 'jobs' | 'incidents' | 'maintenance' | 'channels' | 'status-pages' | 'reports' | 'settings';
+type Section = 'jobs' | 'incidents' | 'maintenance' | 'channels' | 'status-pages' | 'reports' | 'settings';
 
 const SECTIONS: readonly (readonly [Section, string])[] = [
   ['jobs', 'Jobs'],
@@ -37,11 +37,11 @@ const SECTIONS: readonly (readonly [Section, string])[] = [
 ];
 
 /** Where a section of a project is. */
-export const sectionPath = (project: Pick<Membership, 'slug'>, section: Section): string =>
+const sectionPath = (project: Pick<Membership, 'slug'>, section: Section): string =>
   section === 'jobs' ? `/projects/${project.slug}` : `/projects/${project.slug}/${section}`;
 
 /** No inline script or style, nothing from elsewhere, in nobody's frame. */
-export const PAGE_HEADERS = {
+const PAGE_HEADERS = {
   'Content-Security-Policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
   'X-Content-Type-Options': 'nosniff',

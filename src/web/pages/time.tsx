@@ -28,7 +28,7 @@ export const Ago: FC<{ at: Instant; now: Instant }> = ({ at, now }) => (
   </span>
 );
 
-export function relativeText(at: Instant, now: Instant): string {
+function relativeText(at: Instant, now: Instant): string {
   const seconds = Math.trunc((at - now) / 1000);
   return seconds >= 0 ? `in ${spokenDuration(seconds)}` : `${spokenDuration(-seconds)} ago`;
 }

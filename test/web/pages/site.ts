@@ -23,7 +23,7 @@ export type TestSite = TestApi & {
   ): Promise<PageAnswer>;
 };
 
-export type PageAnswer = {
+type PageAnswer = {
   readonly status: number;
   readonly text: string;
   readonly location: string | null;

@@ -25,7 +25,7 @@ export const STATUS_FILTERS = {
   up: 'Up',
   paused: 'Paused',
 } as const;
-export type StatusFilter = keyof typeof STATUS_FILTERS;
+type StatusFilter = keyof typeof STATUS_FILTERS;
 
 export const SORTS = {
   trouble: 'Trouble first',
@@ -34,7 +34,7 @@ export const SORTS = {
   owed: 'Owes most first',
   newest: 'Newest first',
 } as const;
-export type Sort = keyof typeof SORTS;
+type Sort = keyof typeof SORTS;
 
 export const PAGE_SIZE = 100;
 const LONGEST_WORDS = 200;

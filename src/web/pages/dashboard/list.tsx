@@ -177,7 +177,7 @@ const STATUS_SHAPES: Readonly<Record<JobStatus, State>> = {
 };
 
 /** Status of a job as a word with its shape. */
-export const StatusBadge: FC<{ status: JobStatus }> = ({ status }) => (
+const StatusBadge: FC<{ status: JobStatus }> = ({ status }) => (
   <span class={`badge ${status}`}>
     <Glyph state={STATUS_SHAPES[status]} />
     {status}

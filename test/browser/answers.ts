@@ -1,12 +1,13 @@
 import type { Page } from 'playwright-core';
+import { ADA } from './owner.ts';
 
 export type FormAnswer = {
   readonly by: 'member' | 'stranger';
   readonly at: string;
   /** What somebody does there. */
   readonly act: (page: Page) => Promise<void>;
-  /** What the page says then. */
-  readonly says: string | RegExp;
+  /** What is found on the page then, and was not there before. */
+  readonly shows: string;
 };
 
 const P = '/projects/default';
@@ -26,13 +27,13 @@ export const ANSWERS: Readonly<Record<string, FormAnswer>> = {
     by: 'stranger',
     at: '/sign-in',
     act: send('Sign in', { email: 'ada@example.org', password: 'a guess of mine' }),
-    says: 'The e-mail address or the password is wrong.',
+    shows: 'text=The e-mail address or the password is wrong.',
   },
   'status-password-refused': {
     by: 'stranger',
     at: '/status/inside',
     act: send('Show the page', { password: 'a guess of mine' }),
-    says: 'This password opens no page here.',
+    shows: 'text=This password opens no page here.',
   },
   'dashboard-bulk-refused': {
     by: 'member',
@@ -41,62 +42,81 @@ export const ANSWERS: Readonly<Record<string, FormAnswer>> = {
       await page.locator('#bulk-panel summary').click();
       await send('Put under maintenance', { until: '2026-10-26T08:00' })(page);
     },
-    says: /tick|job|past/i,
+    shows: '#bulk-panel :is(.trouble, .wrong)',
   },
   'editor-refused': {
     by: 'member',
-    at: `${P}/jobs/new`,
+    at: `${P}/jobs/+new`,
     act: send('Create the job', { name: 'Rates', lines: '61 2 * * *', zone: 'CST', grace: 'soon' }),
-    says: 'Nothing is saved yet',
+    shows: '[name=grace][aria-invalid=true]',
   },
   'editor-replayed': {
     by: 'member',
     at: `${P}/jobs/nightly-backup/edit`,
     act: send('Replay the last 30 days'),
-    says: /would have/,
+    shows: '#replay-result > *',
   },
   'channel-refused': {
     by: 'member',
-    at: `${P}/channels/new?kind=webhook`,
+    at: `${P}/channels/+new?kind=webhook`,
     act: send(/add/i, { slug: 'hook', url: 'nowhere', secret: 'x' }),
-    says: 'url:',
+    shows: '[name=url][aria-invalid=true]',
   },
   'maintenance-refused': {
     by: 'member',
-    at: `${P}/maintenance/new`,
+    at: `${P}/maintenance/+new`,
     act: send('Create the window', { name: 'Network', duration: 'long' }),
-    says: /duration/i,
+    shows: '[name=duration][aria-invalid=true]',
   },
   'status-page-refused': {
     by: 'member',
-    at: `${P}/status-pages/new`,
+    at: `${P}/status-pages/+new`,
     act: send('Create the page', { slug: 'acme', shows: 'no-such-job' }),
-    says: /no-such-job|taken|title/i,
+    shows: '[name=slug][aria-invalid=true]',
   },
-  'report-refused': { by: 'member', at: `${P}/reports/new`, act: send(/add/i, { slug: 'a b' }), says: /slug/i },
+  'report-refused': {
+    by: 'member',
+    at: `${P}/reports/+new`,
+    act: send(/add/i, { slug: 'a b' }),
+    shows: '[name=slug][aria-invalid=true]',
+  },
   'settle-refused': {
     by: 'member',
     at: `${P}/jobs/invoices/occurrences/${encodeURIComponent('2026-10-26T04:00+01:00')}`,
     act: send('Settle'),
-    says: 'Say which of the two it is.',
+    shows: 'text=Say which of the two it is.',
   },
-  'key-made': { by: 'member', at: `${P}/settings/keys`, act: send('Make the key', { name: 'ci' }), says: 'ci' },
+  'key-made': {
+    by: 'member',
+    at: `${P}/settings/keys`,
+    act: send('Make the key', { name: 'ci' }),
+    shows: 'text=Shown this once',
+  },
   'invitation-made': {
     by: 'member',
     at: `${P}/settings/members`,
     act: send('Make the invitation', { email: 'grace@example.org' }),
-    says: /\/invitations\//,
+    shows: 'text=/invitations/',
   },
   'second-factor': {
     by: 'member',
     at: '/account',
-    act: (page) => send('Set it up')(page),
-    says: /password/i,
+    act: async (page) => {
+      await page.locator('form[action$="/totp/start"] [name=password]').fill(ADA.password);
+      await send('Set it up')(page);
+    },
+    shows: '#totp-secret',
+  },
+  'second-factor-refused': {
+    by: 'member',
+    at: '/account',
+    act: send('Set it up'),
+    shows: 'text=this is not your password',
   },
   'project-made': {
     by: 'member',
     at: '/projects',
     act: send('Make the project', { name: 'Another', slug: 'another' }),
-    says: '/ping/',
+    shows: 'text=/ping/',
   },
 };

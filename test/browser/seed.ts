@@ -1,7 +1,7 @@
 import { layOutJob, layOutRow, type TestApi } from '../web/api/api.ts';
 
 /** When the seeded site is looked at: the morning after the clocks went back in Berlin. */
-export const NOW = '2026-10-26T09:10:00Z';
+const NOW = '2026-10-26T09:10:00Z';
 export const BEGINNING = '2026-10-22T12:00:00Z';
 
 const BERLIN = { zone: 'Europe/Berlin' };

@@ -11,6 +11,7 @@ import { BEGINNING, fillSite } from './seed.ts';
 import { type SeededSite, startSeededSite } from './seeded-site.ts';
 
 const SCREENSHOTS = fileURLToPath(new URL('../../data/screenshots/', import.meta.url));
+const KEEPS_ALL = process.env['SCREENSHOTS'] === 'all';
 /** A page with a password says no more of itself than one that is not there. */
 const NOT_THERE = new Set(['nothing', 'status-password']);
 const WIDE = { width: 1280, height: 800 };
@@ -21,8 +22,8 @@ let browser: Browser;
 let member: BrowserContext;
 let stranger: BrowserContext;
 let foundAtWelcome: readonly Finding[];
-/** Every address that a page led to, and the page. */
-const links = new Map<string, string>();
+/** Addresses that pages lead to, two of each shape, each with its page. */
+const links = new Map<string, { readonly link: string; readonly from: string }>();
 
 beforeAll(async () => {
   mkdirSync(SCREENSHOTS, { recursive: true });
@@ -57,7 +58,7 @@ describe.each([
       expect(answer?.status()).toBe(NOT_THERE.has(name) ? 404 : 200);
       expect(await examine(page, name)).toEqual([]);
       expect(said).toEqual([]);
-      for (const link of await linksOf(page)) links.set(link, address);
+      for (const link of await linksOf(page)) keep(link, address);
     } finally {
       await page.close();
     }
@@ -66,13 +67,14 @@ describe.each([
 
 test('the page of the one-time link', () => expect(foundAtWelcome).toEqual([]));
 
-test.each(Object.entries(ANSWERS))('what comes back: %s', async (name, { by, at, act, says }) => {
+test.each(Object.entries(ANSWERS))('what comes back: %s', async (name, { by, at, act, shows }) => {
   const page = await (by === 'member' ? member : stranger).newPage();
   const said = complaints(page);
   try {
     await page.goto(at);
+    expect(await page.locator(`main >> ${shows}`).count()).toBe(0);
     await act(page);
-    await page.getByRole('main').getByText(says).first().waitFor();
+    await page.locator(`main >> ${shows}`).first().waitFor();
     expect(await examine(page, name)).toEqual([]);
     expect(said).toEqual([]);
   } finally {
@@ -82,14 +84,23 @@ test.each(Object.entries(ANSWERS))('what comes back: %s', async (name, { by, at,
 
 test('every link of these pages leads somewhere', async () => {
   const broken: string[] = [];
-  for (const [link, from] of links) {
+  const isKnown = new Set([...NOT_THERE].map((name) => MEMBER_PAGES[name] ?? STRANGER_PAGES[name]));
+  for (const { link, from } of links.values()) {
+    if (isKnown.has(link)) continue;
     const answer = await member.request.get(link, { maxRedirects: 2 });
     if (answer.status() >= 400) broken.push(`${answer.status()} ${link} on ${from}`);
     await answer.dispose();
   }
   expect(broken).toEqual([]);
-  expect(links.size).toBeGreaterThan(100);
+  expect(links.size).toBeGreaterThan(70);
 });
+
+/** Thousands of occurrences and pings look alike: the first and the newest link of a shape stand for all of them. */
+function keep(link: string, from: string): void {
+  const shape = link.replaceAll(/[^/?=&]*\d[^/?=&]*/g, '#');
+  if (!links.has(shape)) links.set(shape, { link, from });
+  else links.set(`${shape} again`, { link, from });
+}
 
 /** Its links to pages of ours, without what is after #. */
 const linksOf = (page: Page): Promise<string[]> =>
@@ -97,18 +108,20 @@ const linksOf = (page: Page): Promise<string[]> =>
     .filter(({ origin }) => origin === location.origin)
     .map(({ pathname, search }) => pathname + search)`);
 
-/** In light and dark, at both widths: axe twice, which sees each theme and each width. */
+/** In light and dark, at both widths: axe twice, which sees each theme and each width. SCREENSHOTS=all keeps all four looks. */
 async function examine(page: Page, name: string): Promise<readonly Finding[]> {
   const shot = (look: string) => page.screenshot({ path: `${SCREENSHOTS}${name}-${look}.png`, fullPage: true });
   const found = [...(await shapeFindings(page)), ...(await widthFindings(page)), ...(await axeFindings(page))];
   await shot('1280-light');
   await page.emulateMedia({ colorScheme: 'dark' });
-  await shot('1280-dark');
+  if (KEEPS_ALL) await shot('1280-dark');
   await page.setViewportSize(NARROW);
   found.push(...(await widthFindings(page)), ...(await axeFindings(page)));
   await shot('360-dark');
-  await page.emulateMedia({ colorScheme: 'light' });
-  await shot('360-light');
+  if (KEEPS_ALL) {
+    await page.emulateMedia({ colorScheme: 'light' });
+    await shot('360-light');
+  }
   found.push(...(await focusFindings(page)));
   return [...new Set(found)];
 }

@@ -13,7 +13,7 @@ export type LogOptions = {
 /**
  * JSON lines. Whatever is logged, a line never carries keys, passwords, authorization headers, or the paths of URLs
  * (of a webhook, a ping and a sign-in link the path is the secret): the finished line is searched for them. Errors go
- * under `error`.
+ * under `error`, several with other things under `details`.
  */
 export function createLog(
   level: LogLevel,
@@ -23,7 +23,7 @@ export function createLog(
   const write = (line: string): void => {
     destination.write(scrub(known.reduce((text, secret) => text.replaceAll(secret, '…'), line)));
   };
-  return pino({ level, serializers: { err: plainError, error: plainError } }, { write });
+  return pino({ level, serializers: { err: plainError, error: plainError, details: plainDetails } }, { write });
 }
 
 /** Fields that are secret whatever they hold, at any depth. */
@@ -55,6 +55,10 @@ function plainError(error: unknown, depth = 0): unknown {
   if (stack) plain.stack = stack;
   if (error.cause !== undefined && depth < 5) plain.cause = plainError(error.cause, depth + 1);
   return plain;
+}
+
+function plainDetails(details: unknown): unknown {
+  return Array.isArray(details) ? details.map((each: unknown) => plainError(each)) : plainError(details);
 }
 
 function withoutParameters(text: string): string {

@@ -51,3 +51,18 @@ test('an error is logged with its causes, and without what users sent', () => {
     error: { message: 'Failed query: insert into t values ($1)', cause: { code: '23505', message: 'duplicate key' } },
   });
 });
+
+test('so are the errors among the details of a library', () => {
+  const failed = Object.assign(
+    new Error('Failed query: select $1\nparams: hunter2', { cause: new Error('it is away') }),
+    {
+      query: 'select $1',
+      params: ['hunter2'],
+    },
+  );
+  const text = lines((log) => log.error({ details: [failed, 'as it said'] }, 'sign-in: it failed'));
+  expect(text).not.toContain('hunter2');
+  expect(JSON.parse(text)).toMatchObject({
+    details: [{ message: 'Failed query: select $1', cause: { message: 'it is away' } }, 'as it said'],
+  });
+});

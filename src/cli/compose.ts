@@ -27,7 +27,6 @@ import { createApp, createProbes, type ProbeDeps } from '../web/app.ts';
 import { createAuth } from '../web/auth.ts';
 import { createClientAddress } from '../web/client-address.ts';
 import { createHealth, type Role } from '../web/health.ts';
-import { homePage } from '../web/home.tsx';
 import { createMetrics } from '../web/metrics.ts';
 import { loadAssets } from '../web/pages/assets.ts';
 import { createPages } from '../web/pages/index.ts';
@@ -78,9 +77,11 @@ export function compose(parts: Parts): Composition {
   const { book } = versions;
   const engine: EngineDeps = { database, clock, versions, book, zones, settleMs, vitals, log };
   const ingest = roles.has('web') ? createIngest({ ...engine, database: ingestDatabase }) : null;
+  const loopsEnd = new AbortController();
+  const stopping = loopsEnd.signal;
   return {
-    app: ingest === null ? createProbes(probes) : createWebApp(parts, { ingest, context, probes, engine }),
-    startLoops: () => startLoops(parts, { ingest, context, engine }),
+    app: ingest === null ? createProbes(probes) : createWebApp(parts, { ingest, context, probes, engine, stopping }),
+    startLoops: () => startLoops(parts, { ingest, context, engine, loopsEnd }),
   };
 }
 
@@ -103,6 +104,7 @@ function sharedHealth(database: Database, vitals: Vitals): () => Promise<SharedH
 
 type WebParts = {
   readonly ingest: Ingest;
+  readonly stopping: AbortSignal;
   readonly context: ChannelContext;
   readonly probes: ProbeDeps;
   readonly engine: EngineDeps;
@@ -110,7 +112,7 @@ type WebParts = {
 
 function createWebApp(
   { config, database, zones, clock, log }: Parts,
-  { ingest, context, probes, engine }: WebParts,
+  { ingest, context, probes, engine, stopping }: WebParts,
 ): Hono {
   const { publicUrl } = config;
   const catchUp = createCatchUp(engine);
@@ -130,6 +132,7 @@ function createWebApp(
     ...shared,
     versions,
     settleMs,
+    stopping,
     clientAddress,
     assets: loadAssets(),
     api,
@@ -147,12 +150,7 @@ function createWebApp(
       log,
     },
     api,
-    pages: [
-      homePage(pageDeps),
-      ackPages({ database, zones }),
-      unsubscribePages({ database }),
-      createPages(pageDeps, auth),
-    ],
+    pages: [ackPages({ database, zones }), unsubscribePages({ database }), createPages(pageDeps, auth)],
     nothingHere: (c) => notePage(pageDeps, c, 404, 'Nothing here', 'There is nothing at this address.'),
   });
   return withStatusHosts(app, { database, publicUrl, monotonic: clock.monotonic });
@@ -164,10 +162,17 @@ const maintenanceDeps = (engine: EngineDeps, context: ChannelContext) => ({
   fetchText: createFetchText(context),
 });
 
-type LoopParts = { readonly ingest: Ingest | null; readonly context: ChannelContext; readonly engine: EngineDeps };
+type LoopParts = {
+  readonly ingest: Ingest | null;
+  readonly context: ChannelContext;
+  readonly engine: EngineDeps;
+  readonly loopsEnd: AbortController;
+};
 
-function startLoops({ config, roles, database, clock, log }: Parts, { ingest, context, engine }: LoopParts): Loops {
-  const loopsEnd = new AbortController();
+function startLoops(
+  { config, roles, database, clock, log }: Parts,
+  { ingest, context, engine, loopsEnd }: LoopParts,
+): Loops {
   const ingestEnd = new AbortController();
   const loops: Promise<void>[] = [];
   if (roles.has('evaluator')) {

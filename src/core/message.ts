@@ -28,6 +28,8 @@ export type MessageOccurrence = {
   readonly key: string;
   readonly scheduledFor: Instant;
   readonly state: string;
+  /** When the run that settled it ended, where that was before it was due, as of a heartbeat; else left out. */
+  readonly endedAt?: Instant;
 };
 
 /**
@@ -57,6 +59,8 @@ export type IncidentMessage = {
     /** Key of the newest completed occurrence, and how it ended. */
     readonly lastCompleted: string | null;
     readonly lastCompletedState: 'on_time' | 'late' | null;
+    /** When that was completed, of a heartbeat, whose due instant may be to come; else left out. */
+    readonly lastCompletedAt?: Instant;
     /** `duplicate`: how often the first occurrence was completed, and by which successful runs (address only). */
     readonly completions: number | null;
     readonly runs: readonly { readonly endedAt: Instant | null; readonly source: string | null }[] | null;

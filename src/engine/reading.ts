@@ -4,7 +4,14 @@ import { isOpen, type State } from '../core/occurrence.ts';
 import type { Instant } from '../core/time.ts';
 import type { Tx } from '../store/database.ts';
 import { readPauses, readVersions, type StoredJob } from '../store/jobs.ts';
-import { type OccurrenceWindow, pageOfOccurrences, recordedAmong, type StoredOccurrence } from '../store/reading.ts';
+import {
+  type OccurrenceWindow,
+  pageOfOccurrences,
+  pageOfSettledAhead,
+  recordedAmong,
+  type SettledAhead,
+  type StoredOccurrence,
+} from '../store/reading.ts';
 import { readKeyZones, type ZoneSource } from '../store/version-zones.ts';
 import type { TableName } from '../store/zone-tables.ts';
 import { owedAmong } from './owing.ts';
@@ -23,6 +30,8 @@ export type OccurrenceReading = {
   readonly standsFor: number;
   readonly startedAt: Instant | null;
   readonly completedAt: Instant | null;
+  /** When it came to its state, of a run the instant of its end; null: it is open. */
+  readonly settledAt: Instant | null;
   readonly durationMs: number | null;
   /** A key. */
   readonly coveredBy: string | null;
@@ -43,17 +52,20 @@ export async function readableJob(tx: Tx, stored: StoredJob, zones: ZoneSource):
 
 /**
  * The occurrences of a window, newest first, at most `limit`: rows and what only the clock knows, each instant once.
- * Expands no more than it shows, so a minutely job over a year costs what a page costs.
+ * Expands no more than it shows, so a minutely job over a year costs what a page costs. `ahead`: with those that are due
+ * later than the window and now, but settled already.
  */
 export async function listOccurrences(
   tx: Tx,
   job: ReadableJob,
   window: OccurrenceWindow,
-  { limit, zones }: { readonly limit: number; readonly zones: ZoneSource },
+  { limit, zones, ahead }: { readonly limit: number; readonly zones: ZoneSource; readonly ahead?: SettledAhead | null },
 ): Promise<readonly OccurrenceReading[]> {
   // What has no row is looked up first: a row written in between then appears as a row, and never not at all.
   const fromClock = await unrecorded(tx, job, window, limit);
-  const rows = await pageOfOccurrences(tx, job.stored.id, window, limit);
+  const { id } = job.stored;
+  const early = ahead ? await pageOfSettledAhead(tx, id, window, { ahead, limit }) : [];
+  const rows = [...early, ...(await pageOfOccurrences(tx, id, window, limit))];
   const recorded = new Set(rows.map(({ scheduledFor }) => scheduledFor));
   const page = [
     ...(await withOwed(tx, job, rows, zones)),
@@ -138,6 +150,7 @@ export function readingOfClock({ at, zone, standsFor, state, reason }: ClockOccu
     standsFor,
     startedAt: null,
     completedAt: null,
+    settledAt: null,
     durationMs: null,
     coveredBy: null,
     matchedBy: null,

@@ -1,10 +1,10 @@
 import { DEFAULT_MAX_CATCH_UP, type JobDefinition, type Threshold, thresholdKinds } from '../core/definition.ts';
 import { groupBy } from '../core/group.ts';
-import { nextDue, versionDueAt } from '../core/instants.ts';
+import { isHeartbeat, nextDue, versionDueAt } from '../core/instants.ts';
 import { formatKey } from '../core/key.ts';
 import type { Ledger, LedgerEvent, Version } from '../core/ledger.ts';
 import type { IncidentKind, IncidentMessage } from '../core/message.ts';
-import { deadlineOf } from '../core/occurrence.ts';
+import { deadlineOf, isCompleted } from '../core/occurrence.ts';
 import { rowTerms } from '../core/terms.ts';
 import { formatInstant, type Instant } from '../core/time.ts';
 import type { Tx } from '../store/database.ts';
@@ -26,7 +26,7 @@ export type Said = { readonly exitCode: number | null; readonly output: string |
 const OUTPUT_CHARACTERS = 2000;
 const MOST_LISTED = 100;
 
-type Listed = Pick<Member, 'scheduledFor' | 'state' | 'version'>;
+type Listed = Pick<Member, 'scheduledFor' | 'state' | 'settledAt' | 'version'>;
 
 /** The end of a body as text, by code point; bytes that are no UTF-8 become U+FFFD. */
 export function outputTail(body: Uint8Array): string | null {
@@ -129,13 +129,21 @@ function messageOf(
       occurrenceCount: incident.occurrenceCount,
     },
     job: { slug: job.slug, name: job.definition.name, tags: job.definition.tags, zone: job.definition.zone },
-    occurrences: own.map(({ scheduledFor, state, version }) => ({
-      key: keyIn(ledger.versions, version, scheduledFor),
-      scheduledFor,
-      state,
+    occurrences: own.map((one) => ({
+      key: keyIn(ledger.versions, one.version, one.scheduledFor),
+      scheduledFor: one.scheduledFor,
+      state: one.state,
+      ...endBeforeDue(ledger, one),
     })),
     facts: factsOf({ job, ledger }, event, known, said),
   };
+}
+
+/** A heartbeat is done long before it is due: people are told when it was. */
+function endBeforeDue(ledger: Ledger, { scheduledFor, state, settledAt }: Listed): { readonly endedAt?: Instant } {
+  const hasRun = isCompleted(state) || state === 'failed';
+  if (!isHeartbeat(ledger) || !hasRun || settledAt === null || settledAt >= scheduledFor) return {};
+  return { endedAt: settledAt };
 }
 
 /** What the database knows besides, for all messages of a transaction. */
@@ -161,6 +169,7 @@ function factsOf({ job, ledger }: OpenJob, event: LedgerEvent, known: Known, sai
     expectedBy: expectedBy({ job, ledger }, event),
     lastCompleted: last ? keyIn(ledger.versions, last.version, last.scheduledFor) : null,
     lastCompletedState: last?.state ?? null,
+    ...(last && last.settledAt !== null && isHeartbeat(ledger) ? { lastCompletedAt: last.settledAt } : {}),
     completions: isDouble ? (ledger.rows.get(first)?.completions ?? null) : null,
     runs: isDouble ? runs.map(({ endedAt, source }) => ({ endedAt, source })) : null,
     missedRuns: job.definition.missedRuns,

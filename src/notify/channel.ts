@@ -45,6 +45,8 @@ export type Batch = {
   readonly events: readonly BatchEvent[];
   /** What else is open in the project as the message leaves; left out where the message is about no incident. */
   readonly others?: OpenProblems;
+  /** The slug of the channel's project: its pages have the rest; left out where nothing in it has happened. */
+  readonly project?: string;
   /** Where the person behind the channel's address ends its messages; the page acts on POST only. */
   readonly unsubscribeUrl?: string;
 };
@@ -86,6 +88,8 @@ type ChannelField = {
   /** Never read back. */
   readonly secret: boolean;
   readonly required: boolean;
+  /** A value to begin with, where it is the sender who chooses it. */
+  readonly make?: () => string;
 };
 
 export type ParsedSettings =
@@ -113,6 +117,8 @@ export type ChannelKind = {
   open(settings: Settings, context: ChannelContext): Result<Channel>;
   /** What may be read back. */
   redact(settings: Settings): Settings;
+  /** Why this installation cannot send to any channel of this kind; null: it can. Left out: it always can. */
+  cannot?(context: ChannelContext): string | null;
   /** The address of the one person or list that gets the messages, who may end them; null: there is none. */
   recipient?(settings: Settings): string | null;
   /** Gives up what `open` holds for this context. */

@@ -47,6 +47,10 @@ export const email: ChannelKind = {
     const pool = poolFor(context, sender.value.smtpUrl);
     return parsed({ send: (batch, signal) => sendMail(pool, mailOf(batch, to, sender.value.from, context), signal) });
   },
+  cannot(context) {
+    const sender = senderOf(context);
+    return sender.ok ? null : sender.reason;
+  },
   redact: ({ to = '' }) => ({ to }),
   recipient: ({ to = '' }) => (to === '' ? null : to),
   async close(context) {

@@ -3,6 +3,7 @@ import { ackLink, readAckSecret } from '../store/ack-link.ts';
 import type { ChannelRow } from '../store/channels.ts';
 import type { Tx } from '../store/database.ts';
 import { knownSoFar, otherProblems } from '../store/open-problems.ts';
+import { readProject } from '../store/report-numbers.ts';
 import { unsubscribeLink } from '../store/unsubscribe.ts';
 import type { Batch, ChannelContext, ChannelKind, IncidentEvent } from './channel.ts';
 import { WORST_FIRST } from './phrases.ts';
@@ -10,7 +11,7 @@ import { WORST_FIRST } from './phrases.ts';
 /** What is only known as a message leaves. */
 export type Leaving = {
   readonly tell: (payload: IncidentMessage) => IncidentEvent;
-  readonly about: Pick<Batch, 'others' | 'unsubscribeUrl'>;
+  readonly about: Pick<Batch, 'others' | 'project' | 'unsubscribeUrl'>;
 };
 
 type To = Pick<ChannelRow, 'id' | 'projectId' | 'kind' | 'settings'>;
@@ -34,6 +35,7 @@ export async function leaving(
       return { ...event, ackUrl: ackLink(secret, context.publicUrl, target) };
     },
     about: {
+      project: (await readProject(tx, channel.projectId)).slug,
       ...(incidents.length === 0 ? {} : { others: await otherProblems(tx, channel.projectId, others) }),
       ...(await unsubscribing(tx, channel, { kind, context })),
     },

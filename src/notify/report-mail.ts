@@ -17,7 +17,7 @@ export function reportMail(
   { publicUrl, zones }: Pick<ChannelContext, 'publicUrl' | 'zones'>,
   foot: MailFoot,
 ): ReportMail {
-  const link = `${publicUrl.replace(/\/+$/, '')}/`;
+  const link = `${publicUrl.replace(/\/+$/, '')}/projects/${report.project.slug}/reports/${report.slug}`;
   const end = foot.unsubscribeUrl === null ? '' : `No more of these to ${foot.to}: ${foot.unsubscribeUrl}\n`;
   const head = headOf(report, zones);
   return {

@@ -1,6 +1,6 @@
 import type { MessageJob } from '../core/message.ts';
 import { dateOf, keyText, plain, timeText, undated } from './phrases.ts';
-import { type IncidentTopic, inOrder, runsPart, type Short, type Story, type Telling } from './story.ts';
+import { type IncidentTopic, inOrder, runsPart, type Short, type Story, type Telling, whenText } from './story.ts';
 import { problemLabel, problemParts, problemTitle } from './story-problem.ts';
 import { endingOf, MOST_NAMED, recoveryFacts, recoveryTitle } from './story-recovery.ts';
 
@@ -10,11 +10,12 @@ export const isOpen = ({ last }: IncidentTopic): boolean => last.type !== 'incid
 export function leadTime({ last }: IncidentTopic, zones: Telling['zones']): string | null {
   const [first] = inOrder(last);
   if (last.type === 'incident.resolved') {
-    const key = endingOf(last).key ?? first?.key;
-    return key === undefined ? null : keyText(key);
+    const { key, at } = endingOf(last);
+    if (key !== null) return at === undefined ? keyText(key) : timeText(at, last.job.zone, zones);
+    return first === undefined ? null : whenText(first, last.job, zones);
   }
   if (last.incident.kind === 'unscheduled') return timeText(last.incident.openedAt, last.job.zone, zones);
-  return last.occurrences[0] ? keyText(last.occurrences[0].key) : null;
+  return last.occurrences[0] ? whenText(last.occurrences[0], last.job, zones) : null;
 }
 
 /** Tells one incident. */
@@ -31,9 +32,9 @@ export function incidentStory(topic: IncidentTopic, telling: Telling): Story {
     const parts = telling.isFull ? problemParts(last, telling, short) : [];
     return { mood: 'problem', label: problemLabel(last), title: `${name} ${problemTitle(last, first)}`, parts };
   }
-  const runs = last.incident.occurrenceCount > MOST_NAMED ? [runsPart(last, telling.lines, short)] : [];
+  const runs = last.incident.occurrenceCount > MOST_NAMED ? [runsPart(last, telling, short)] : [];
   const facts = telling.isFull ? [recoveryFacts(last, telling.zones, short)] : [];
-  const title = `${name} ${recoveryTitle(topic, first, short)}`;
+  const title = `${name} ${recoveryTitle(topic, first, { short, zones: telling.zones })}`;
   return { mood: 'recovered', label: 'recovered', title, parts: [...runs, ...facts] };
 }
 

@@ -17,12 +17,19 @@ export function problemLabel({ type, again, incident, known }: IncidentEvent): s
 /** What stands between what happened and the time. */
 const DUE: Readonly<Record<string, string>> = { unscheduled: ':', backlog: ', the latest due' };
 
+/** Of what ended before it was due, the time is that of its end. */
+function dueOf({ again, incident, occurrences }: IncidentMessage): string {
+  if (occurrences[0]?.endedAt === undefined) return DUE[incident.kind] ?? ': due';
+  if (incident.kind !== 'failed') return ': ended';
+  return again === undefined ? ' at' : ': failed at';
+}
+
 /** What happened, after the name of the job. `time` is that of its first run. */
 export function problemTitle(message: IncidentMessage, time: string | null): string {
   const { type, incident, facts } = message;
   const { kind, occurrenceCount } = incident;
   const code = kind === 'failed' && facts.exitCode !== null ? ` (exit code ${facts.exitCode})` : '';
-  const due = time === null ? '' : `${DUE[kind] ?? ': due'} ${time}`;
+  const due = time === null ? '' : `${dueOf(message)} ${time}`;
   const isAgain = type === 'incident.reminded';
   const isCounted = isAgain && occurrenceCount > 1 && kind !== 'backlog';
   const count = isCounted ? ` (${occurrenceCount} so far)` : '';
@@ -55,7 +62,7 @@ export function problemParts(message: IncidentEvent, telling: Telling, short: Sh
     { kind: 'facts', facts: [...problemFacts(message, telling, short), jobFact(job)] },
     ...(ackUrl === undefined ? [] : [{ kind: 'link', text: 'Acknowledge or snooze', url: ackUrl } as const]),
     { kind: 'advice', ...whatNow(message) },
-    ...(incident.occurrenceCount > 1 ? [runsPart(message, telling.lines, short)] : []),
+    ...(incident.occurrenceCount > 1 ? [runsPart(message, telling, short)] : []),
     ...(isFailed ? [] : said),
   ];
 }
@@ -75,13 +82,15 @@ function problemFacts(message: IncidentEvent, telling: Telling, short: Short): r
   const { maxCatchUp, before } = facts;
   const runs = incident.kind === 'duplicate' ? (facts.runs ?? []) : [];
   const ends = runs.map(({ endedAt, source }) => `${endedAt === null ? 'no end' : time(endedAt)}${fromText(source)}`);
+  const [first] = message.occurrences;
   return factsOf([
+    ['Run expected by', first?.endedAt === undefined ? null : short(keyText(first.key))],
     [by ?? '', facts.expectedBy === null ? null : `${time(facts.expectedBy)} (${ago(facts.expectedBy, telling.now)})`],
     ['Allowed', maxCatchUp ? `${maxCatchUp} at most (max_catch_up)` : null],
     ['Completed', ends.length > 0 ? ends.join(', ') : null],
     ['Before', before ? `reported as ${KINDS[before].word}` : null],
     ...standingFacts(message, telling, time),
-    ['Last completed', lastCompletedText(message, telling, short)],
+    ['Last completed', lastCompletedText(message, telling, { time, short })],
     ...outlookFacts(message, telling, { time, short }),
   ]);
 }
@@ -109,11 +118,16 @@ function standingFacts({ type, again, incident, known, facts }: IncidentEvent, {
   return told;
 }
 
-function lastCompletedText({ incident, occurrences, facts }: IncidentMessage, { now }: Telling, short: Short) {
-  const { lastCompleted } = facts;
+function lastCompletedText(
+  { incident, occurrences, facts }: IncidentMessage,
+  { now }: Telling,
+  { time, short }: { readonly time: TimeOf; readonly short: Short },
+): string | null {
+  const { lastCompleted, lastCompletedAt: at } = facts;
   if (lastCompleted === null) return incident.kind === 'duplicate' ? null : 'none yet';
   // The run that is complained about tells nothing new.
   if (occurrences.some(({ key }) => key === lastCompleted)) return null;
+  if (at !== undefined) return `${time(at)} (${ago(at, now)})`;
   return `due ${short(keyText(lastCompleted))} (${ago(Date.parse(lastCompleted), now)})`;
 }
 

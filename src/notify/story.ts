@@ -2,7 +2,7 @@ import type { IncidentMessage, MessageJob, MessageOccurrence } from '../core/mes
 import type { Instant } from '../core/time.ts';
 import type { Way } from './advice.ts';
 import type { ChannelContext, IncidentEvent } from './channel.ts';
-import { keyText, plain, stateText } from './phrases.ts';
+import { keyText, plain, stateText, timeText } from './phrases.ts';
 
 /** `2026-10-25 02:30 +01:00`, `completed late`. */
 type RunLine = { readonly when: string; readonly fate: string };
@@ -61,15 +61,17 @@ export function fateText(kind: string, { state }: MessageOccurrence): string {
   return kind === 'duplicate' ? `${stateText(state)}, more than once` : stateText(state);
 }
 
+/** The time an occurrence is spoken of by: when it was due, or when it ended where that is to come after. */
+export const whenText = (it: MessageOccurrence, { zone }: MessageJob, zones: Telling['zones']): string =>
+  it.endedAt === undefined ? keyText(it.key) : timeText(it.endedAt, zone, zones);
+
 /** In a list of several days every line has its date. */
-export function runsPart(message: IncidentMessage, most: number, short: Short): Part {
+export function runsPart(message: IncidentMessage, { lines, zones }: Telling, short: Short): Part {
   const { kind, occurrenceCount } = message.incident;
-  const listed = inOrder(message).slice(0, most);
-  const isOneDay = listed.every(({ key }) => short(keyText(key)) !== keyText(key));
-  const runs = listed.map((it) => ({
-    when: isOneDay ? short(keyText(it.key)) : keyText(it.key),
-    fate: fateText(kind, it),
-  }));
+  const listed = inOrder(message).slice(0, lines);
+  const times = listed.map((it) => ({ when: whenText(it, message.job, zones), fate: fateText(kind, it) }));
+  const isOneDay = times.every(({ when }) => short(when) !== when);
+  const runs = isOneDay ? times.map(({ when, fate }) => ({ when: short(when), fate })) : times;
   return { kind: 'runs', runs, more: occurrenceCount - runs.length };
 }
 

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import type { MessageJob, MessageOccurrence } from '../core/message.ts';
 import { formatInstant, type Instant, parsed, type Result } from '../core/time.ts';
@@ -12,7 +13,7 @@ export const webhook: ChannelKind = {
   label: 'Webhook',
   fields: [
     { name: 'url', label: 'URL', secret: true, required: true },
-    { name: 'secret', label: 'Signing secret (whsec_…)', secret: true, required: true },
+    { name: 'secret', label: 'Signing secret (whsec_…)', secret: true, required: true, make: newSecret },
   ],
   parse: parseWebhook,
   open: ({ url = '', secret = '' }, context): Result<Channel> =>
@@ -35,6 +36,10 @@ async function parseWebhook(
     : { ok: false, errors };
 }
 
+function newSecret(): string {
+  return `whsec_${randomBytes(32).toString('base64')}`;
+}
+
 /** Standard Webhooks asks for 24 to 64 bytes. Buffer reads bad base64 as far as it goes: hence the round trip. */
 function isSecret(secret: string): boolean {
   const base64 = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(secret)?.[1];
@@ -48,7 +53,7 @@ async function sendWebhook(
   batch: Batch,
   sending: Sending,
 ): Promise<Delivery> {
-  const body = JSON.stringify(webhookBody(batch));
+  const body = JSON.stringify(webhookBody(batch, sending.context));
   const at = new Date(batch.sentAt);
   const headers = {
     'webhook-id': batch.id,
@@ -58,12 +63,17 @@ async function sendWebhook(
   return postAndJudge({ url, body, headers, sentAt: batch.sentAt }, (answer) => judgeStatus(answer), sending);
 }
 
-/** The body of DESIGN section 11. */
-export function webhookBody({ id, sentAt, events }: Batch): Readonly<Record<string, unknown>> {
-  return { id, sent_at: formatInstant(sentAt), events: events.map(eventBody) };
+/** The body of DESIGN section 11, and where each incident has its page. */
+export function webhookBody(
+  { id, sentAt, events, project }: Batch,
+  { publicUrl }: Pick<ChannelContext, 'publicUrl'>,
+): Readonly<Record<string, unknown>> {
+  const pages = project === undefined ? null : `${publicUrl.replace(/\/+$/, '')}/projects/${project}/incidents`;
+  return { id, sent_at: formatInstant(sentAt), events: events.map((event) => eventBody(event, pages)) };
 }
 
-function eventBody(event: BatchEvent): Readonly<Record<string, unknown>> {
+/** `pages`: the address that those of the project's incidents begin with; null: not known. */
+function eventBody(event: BatchEvent, pages: string | null): Readonly<Record<string, unknown>> {
   if (event.type === 'notice') {
     const { id, kind, text, at } = event.notice;
     return {
@@ -82,6 +92,7 @@ function eventBody(event: BatchEvent): Readonly<Record<string, unknown>> {
       opened_at: formatInstant(openedAt),
       resolved_at: instantOrNull(resolvedAt),
       occurrence_count: occurrenceCount,
+      ...(pages === null ? {} : { url: `${pages}/${id}` }),
     },
     job: jobBody(event.job),
     occurrences: event.occurrences.map(occurrenceBody),

@@ -1,8 +1,8 @@
 import { groupBy } from '../core/group.ts';
 import type { OpenProblem } from '../store/open-problems.ts';
 import type { Batch, ChannelContext, IncidentEvent, NoticeEvent } from './channel.ts';
-import { dateOf, KINDS, keyText, plain, timeText, WORST_FIRST } from './phrases.ts';
-import type { IncidentTopic, Story, Telling } from './story.ts';
+import { dateOf, KINDS, plain, timeText, WORST_FIRST } from './phrases.ts';
+import { type IncidentTopic, type Story, type Telling, whenText } from './story.ts';
 import { incidentStory, isOpen, leadTime } from './story-incident.ts';
 import { noticeStory } from './story-notice.ts';
 
@@ -18,6 +18,7 @@ export type Wording = {
   readonly rest: readonly Rest[];
   /** What else is open in the project; null: nothing to say. */
   readonly others: Rest | null;
+  /** Where the rest is. */
   readonly link: string;
 };
 
@@ -68,8 +69,17 @@ export function wording(batch: Batch, { zones, publicUrl }: Pick<ChannelContext,
     stories,
     rest: restOf(topics.slice(MOST_STORIES)),
     others: othersOf(batch, zones),
-    link: `${publicUrl.replace(/\/+$/, '')}/`,
+    link: linkOf(batch, publicUrl),
   };
+}
+
+/** The page of the one job that all of it is about, else that of the project; the home page where no project is known. */
+function linkOf({ events, project }: Batch, publicUrl: string): string {
+  const home = publicUrl.replace(/\/+$/, '');
+  if (project === undefined) return `${home}/`;
+  const slugs = new Set(events.map((event) => (event.type === 'notice' ? null : event.job.slug)));
+  const [slug] = slugs;
+  return `${home}/projects/${project}${slugs.size === 1 && slug ? `/jobs/${slug}` : ''}`;
 }
 
 function topicsOf({ events }: Batch): readonly Topic[] {
@@ -185,7 +195,7 @@ function subjectOf(topic: Topic, zones: ChannelContext['zones']): string {
   const { job, incident, type, again } = last;
   const { word } = KINDS[incident.kind];
   const [first] = last.occurrences;
-  const due = first ? keyText(first.key) : timeText(incident.openedAt, job.zone, zones);
+  const due = first ? whenText(first, job, zones) : timeText(incident.openedAt, job.zone, zones);
   if (isOpen(topic)) {
     const isAgain = type === 'incident.reminded';
     return `${word}${isAgain ? (again === undefined ? ' again' : ', still open') : ''}: ${job.slug} (${due})`;

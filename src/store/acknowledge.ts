@@ -77,6 +77,8 @@ async function audit(
 /** What a signed link is about, as its page needs it. */
 export type LinkSubject = {
   readonly projectId: number;
+  /** The slug of the project. */
+  readonly project: string;
   readonly channel: string;
   readonly jobName: string;
   readonly zone: string;
@@ -88,9 +90,10 @@ export async function readLinkSubject(
   { incidentId, channelId }: { readonly incidentId: number; readonly channelId: number },
 ): Promise<LinkSubject | null> {
   const [row] = await tx.sql<LinkSubject[]>`
-    select j.project_id as "projectId", c.slug as channel, j.definition ->> 'name' as "jobName",
+    select j.project_id as "projectId", p.slug as project, c.slug as channel, j.definition ->> 'name' as "jobName",
       j.definition ->> 'zone' as zone
-    from incidents i join jobs j on j.id = i.job_id join channels c on c.project_id = j.project_id
+    from incidents i join jobs j on j.id = i.job_id join projects p on p.id = j.project_id
+      join channels c on c.project_id = j.project_id
     where i.id = ${incidentId} and c.id = ${channelId}`;
   return row ?? null;
 }

@@ -93,6 +93,13 @@ export async function claimCode({ sql, now }: Tx, userId: string, code: string):
   return rows.length === 1;
 }
 
+/** Whether `claimCode` has given this code to somebody who signed in as this person. */
+export async function isCodeUsed({ sql, now }: Tx, userId: string, code: string): Promise<boolean> {
+  const rows = await sql`
+    select from rate_limits where key = ${`code|${userId}|${code}`} and last_request > ${now}::bigint`;
+  return rows.length > 0;
+}
+
 /** So many wrong passwords an hour may be tried at one address, from wherever: enough for whoever forgot theirs. */
 const WRONG_PASSWORDS = { most: 100, windowMs: 3_600_000 };
 

@@ -9,7 +9,8 @@ export type DayCount = { readonly day: number; readonly state: State; readonly c
 /**
  * The recorded occurrences of a job by day: day i begins at `starts[i]` and ends before the next start; the last start only
  * ends the last day. Ascending; equal ones are a day that has no time. What is open and due after `pausedAt` is skipped,
- * though no row says so yet. One statement, however many rows.
+ * though no row says so yet. What is settled although due later than now is of the day on which it was settled. One
+ * statement, however many rows.
  */
 export async function countDays(
   tx: Tx,
@@ -24,9 +25,14 @@ export async function countDays(
       select case when r.state in ('expected', 'running', 'overdue') and r.scheduled_for > ${pausedAt}::timestamptz
           then 'skipped' else r.state end as state,
         count(*) as count
-      from occurrences r
-      where r.job_id = ${jobId} and r.scheduled_for >= d.starts_at::timestamptz
-        and r.scheduled_for < d.ends_at::timestamptz and r.scheduled_for <= ${tx.now}
+      from (
+        (select b.state, b.scheduled_for from occurrences b
+          where b.job_id = ${jobId} and b.scheduled_for >= d.starts_at::timestamptz
+            and b.scheduled_for < d.ends_at::timestamptz and b.scheduled_for <= ${tx.now})
+        union all
+        (select a.state, a.scheduled_for from occurrences a
+          where a.job_id = ${jobId} and a.scheduled_for > ${tx.now} and a.state not in ('expected', 'running', 'overdue')
+            and a.settled_at >= d.starts_at::timestamptz and a.settled_at < d.ends_at::timestamptz)) r
       group by 1) o`;
 }
 

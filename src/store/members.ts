@@ -65,6 +65,8 @@ export async function removeMember(tx: Tx, { projectId, actor }: Act, userId: st
   if (refusal !== null) return refusal;
   const subject = await emailOf(tx, userId);
   await tx.sql`delete from members where project_id = ${projectId} and user_id = ${userId}`;
+  // An invitation that was not needed yet, such as to a better role, would let them in again.
+  await tx.sql`delete from invitations where project_id = ${projectId} and email = ${subject} and accepted_at is null`;
   await recordAudit(tx, { projectId, actor, action: subject === actor ? 'member.leave' : 'member.remove', subject });
   return 'done';
 }

@@ -79,6 +79,12 @@ export async function updatePerson(
   await sql`update users set name = ${name}, zone = ${zone}, updated_at = ${now} where id = ${userId}`;
 }
 
+/** Whether anybody has an account. */
+export async function hasPeople({ sql }: Tx): Promise<boolean> {
+  const rows = await sql`select from users limit 1`;
+  return rows.length > 0;
+}
+
 export async function hasPerson({ sql }: Tx, email: string): Promise<boolean> {
   return (await sql`select from users where email = ${email.toLowerCase()}`).length > 0;
 }

@@ -14,6 +14,8 @@ export type StoredOccurrence = TableName & {
   readonly standsFor: number;
   readonly startedAt: Instant | null;
   readonly completedAt: Instant | null;
+  /** When it came to its state, of a run the instant of its end; null: it is open. */
+  readonly settledAt: Instant | null;
   readonly durationMs: number | null;
   readonly coveredBy: Instant | null;
   readonly coveredByZone: string | null;
@@ -65,6 +67,13 @@ export type OccurrenceWindow = {
   readonly states: readonly State[] | null;
 };
 
+/** Which of those that are settled although due later than now: due at `dueUntil` or before, settled in (after, until]. */
+export type SettledAhead = {
+  readonly dueUntil: Instant;
+  readonly after: Instant;
+  readonly until: Instant;
+};
+
 const MEMBERS_SHOWN = 100;
 
 /** Recorded occurrences of a window, newest first. */
@@ -78,6 +87,25 @@ export async function pageOfOccurrences(
   return tx.sql<StoredOccurrence[]>`
     ${selectOccurrences(tx)}
     where o.job_id = ${jobId} and o.scheduled_for > ${after} and o.scheduled_for <= ${until} ${inState}
+    order by o.scheduled_for desc limit ${limit}`;
+}
+
+/**
+ * Occurrences due after now, and after the window, that are settled already, newest first: a heartbeat is done long before
+ * it is due, and a cron occurrence may be completed `early`.
+ */
+export async function pageOfSettledAhead(
+  tx: Tx,
+  jobId: number,
+  { after, until, states }: OccurrenceWindow,
+  { ahead, limit }: { readonly ahead: SettledAhead; readonly limit: number },
+): Promise<readonly StoredOccurrence[]> {
+  const inState = states === null ? tx.sql`` : tx.sql`and o.state in ${tx.sql(states)}`;
+  return tx.sql<StoredOccurrence[]>`
+    ${selectOccurrences(tx)}
+    where o.job_id = ${jobId} and o.scheduled_for > ${Math.max(tx.now, after, until)}
+      and o.scheduled_for <= ${ahead.dueUntil} and o.state not in ('expected', 'running', 'overdue') ${inState}
+      and o.settled_at > ${ahead.after} and o.settled_at <= ${ahead.until}
     order by o.scheduled_for desc limit ${limit}`;
 }
 
@@ -131,7 +159,7 @@ function selectOccurrences(tx: Tx) {
   return tx.sql`
     select o.scheduled_for as "scheduledFor", v.zone, v.tz_version as "tzVersion", o.state, o.reason, o.wanted, o.completions,
       o.stands_for as "standsFor", o.started_at as "startedAt", o.completed_at as "completedAt",
-      o.duration_ms as "durationMs",
+      o.settled_at as "settledAt", o.duration_ms as "durationMs",
       case when o.state in ('coalesced', 'failed') then o.covered_by end as "coveredBy", cv.zone as "coveredByZone",
       cv.tz_version as "coveredByTz", o.matched_by as "matchedBy", o.note
     from occurrences o

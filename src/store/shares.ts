@@ -21,7 +21,8 @@ const NOTHING: Share = { counted: 0, onTime: 0, skipped: 0, unknown: 0 };
 
 /**
  * The on-time shares of these jobs over what is due in (after, until], by one statement: as reports count it, all but
- * skipped, unknown and pending ones count. A job of which nothing is recorded there has no entry.
+ * skipped, unknown and pending ones count. A window that reaches now has in it what is settled already although due later,
+ * as a heartbeat mostly is. A job of which nothing is recorded there has no entry.
  */
 export async function readShares(
   tx: Tx,
@@ -38,7 +39,8 @@ export async function readShares(
           o.scheduled_for > j.paused_at and not (j.definition -> 'schedules' -> 0 ? 'heartbeat'), false) as "isInPause",
         count(*) as count
       from occurrences o
-      where o.job_id = j.id and o.scheduled_for > ${after} and o.scheduled_for <= ${Math.min(until, tx.now)}
+      where o.job_id = j.id and o.scheduled_for > ${after} and (o.scheduled_for <= ${Math.min(until, tx.now)}
+        or (${until >= tx.now} and o.state not in ('expected', 'running', 'overdue')))
       group by 1, 2) counted
     where j.id = any(${jobIds as number[]}::bigint[])`;
   const shares = new Map<number, Share>();

@@ -7,6 +7,7 @@ export type Member = {
   readonly incidentId: number;
   readonly scheduledFor: Instant;
   readonly state: State;
+  readonly settledAt: Instant | null;
   readonly version: number;
 };
 
@@ -17,7 +18,7 @@ const LISTED = 100;
 export async function membersOf(tx: Tx, incidentIds: readonly number[]): Promise<Member[]> {
   if (incidentIds.length === 0) return [];
   return tx.sql<Member[]>`
-    select i.id as "incidentId", m.scheduled_for as "scheduledFor", o.state, o.version
+    select i.id as "incidentId", m.scheduled_for as "scheduledFor", o.state, o.settled_at as "settledAt", o.version
     from incidents i
     cross join lateral (
       select scheduled_for from incident_occurrences x where x.incident_id = i.id and not x.moved
@@ -31,16 +32,17 @@ export type LastCompleted = {
   readonly scheduledFor: Instant;
   readonly version: number;
   readonly state: 'on_time' | 'late';
+  readonly settledAt: Instant | null;
 };
 
 /** The newest completed occurrence of each job. */
 export async function lastCompletedOf(tx: Tx, jobIds: readonly number[]): Promise<LastCompleted[]> {
   if (jobIds.length === 0) return [];
   return tx.sql<LastCompleted[]>`
-    select j.id as "jobId", o.scheduled_for as "scheduledFor", o.version, o.state
+    select j.id as "jobId", o.scheduled_for as "scheduledFor", o.version, o.state, o.settled_at as "settledAt"
     from unnest(${jobIds as number[]}::bigint[]) j(id)
     cross join lateral (
-      select scheduled_for, version, state from occurrences w where w.job_id = j.id and w.state in ('on_time', 'late')
+      select scheduled_for, version, state, settled_at from occurrences w where w.job_id = j.id and w.state in ('on_time', 'late')
       order by w.scheduled_for desc limit 1) o`;
 }
 

@@ -8,14 +8,15 @@ const STYLE = `
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e8eb; --paper: #15181c; --soft: #9ba1a6; --line: #33383f; --go: #7fb0ff; --on: #10131a; } }
 body { margin: 2rem auto; padding: 0 1rem; max-width: 36rem; background: var(--paper); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
 h1 { font-size: 1.35rem; line-height: 1.3; }
-p.soft, dt { color: var(--soft); }
+p.soft, .soft, dt { color: var(--soft); }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .3rem 1rem; }
 dd { margin: 0; }
 form { margin: 1.5rem 0; display: flex; flex-wrap: wrap; gap: .6rem; align-items: center; }
 form p { flex-basis: 100%; margin: 0; }
 button { min-height: 2.75rem; padding: .4rem 1.1rem; border: 1px solid var(--line); border-radius: .4rem; background: transparent; color: var(--ink); font: inherit; cursor: pointer; }
 button.main { background: var(--go); border-color: var(--go); color: var(--on); }
-button:focus-visible { outline: 3px solid var(--go); outline-offset: 2px; }
+a { color: var(--go); }
+a:focus-visible, button:focus-visible { outline: 3px solid var(--go); outline-offset: 2px; }
 `;
 
 /** No script, no frame, nothing from elsewhere; forms lead only back here, and the address, which is a secret, nowhere. */
@@ -48,6 +49,8 @@ const WORDS: Readonly<Record<IncidentKind, string>> = {
 
 /** An incident as the page of its link shows it; every time is text, with its offset. */
 export type ShownIncident = {
+  /** Its page for whoever may sign in. */
+  readonly path: string;
   readonly jobName: string;
   readonly kind: IncidentKind;
   readonly openedAt: string;
@@ -63,7 +66,7 @@ const MOST_RUNS = 10;
 
 /** What the incident is, and what can be done about it. Nothing happens before a button is pressed. */
 export const AckPage: FC<{ incident: ShownIncident; problem?: string }> = ({ incident, problem }) => {
-  const { jobName, kind, openedAt, resolvedAt, acked, snoozed } = incident;
+  const { path, jobName, kind, openedAt, resolvedAt, acked, snoozed } = incident;
   return (
     <Frame title={`${jobName} ${WORDS[kind]}`}>
       {problem === undefined ? null : <p role="alert">{problem}</p>}
@@ -75,6 +78,9 @@ export const AckPage: FC<{ incident: ShownIncident; problem?: string }> = ({ inc
         <Runs incident={incident} />
       </dl>
       {resolvedAt === null ? <Forms incident={incident} /> : <p>It is over: there is nothing left to do here.</p>}
+      <p>
+        <a href={path}>Open in Rollcall</a> <span class="soft">for members of the project</span>
+      </p>
     </Frame>
   );
 };

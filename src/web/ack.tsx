@@ -129,6 +129,7 @@ async function shown(tx: Tx, zones: Zones, { target, subject }: Link): Promise<S
   const { ackedAt, ackedBy, snoozedUntil, snoozedBy } = incident;
   const isSnoozed = snoozedUntil !== null && snoozedUntil > tx.now && incident.resolvedAt === null;
   return {
+    path: `/projects/${subject.project}/incidents/${target.incidentId}`,
     jobName: subject.jobName,
     kind: incident.kind,
     openedAt: timeText(incident.openedAt, zone),

@@ -1,8 +1,8 @@
 import { betterAuth } from 'better-auth';
-import { APIError } from 'better-auth/api';
+import { APIError, createAuthMiddleware } from 'better-auth/api';
 import { genericOAuth, twoFactor } from 'better-auth/plugins';
 import type { OidcConfig } from '../config.ts';
-import { type AuthDatabase, claimCode } from '../store/auth-database.ts';
+import { type AuthDatabase, claimCode, isCodeUsed } from '../store/auth-database.ts';
 import { acceptInvitationsOf, isInvited } from '../store/invitations.ts';
 import { recordAccountChange, recordSignIn } from '../store/members.ts';
 import { isMemberSomewhere, readVerifiedEmail } from '../store/people.ts';
@@ -50,6 +50,7 @@ export function createInstance({ store, secret, publicUrl, oidc, log }: Instance
     session: { expiresIn: 30 * DAY_SECONDS, updateAge: DAY_SECONDS },
     user: { validateUserInfo: ({ user, source }) => refuseStranger(store, { ...user, method: source.method }) },
     databaseHooks: gates(store),
+    hooks: { before: refuseUsedCode(store) },
     rateLimit: {
       enabled: true,
       storage: 'database',
@@ -109,6 +110,23 @@ async function refuseStranger(store: AuthDatabase, { email, emailVerified, metho
   return isKnown ? undefined : { error: 'not_invited' };
 }
 
+const codeUsed = () => new APIError('UNAUTHORIZED', { code: 'CODE_USED', message: 'this code was used already' });
+
+/**
+ * A code that was used is refused before better-auth looks at it, for there a right code ends the first half of the sign-in,
+ * and its owner could not wait for the next one. Of two who come at the same moment the gate below lets one in.
+ */
+function refuseUsedCode(store: AuthDatabase) {
+  return createAuthMiddleware(async (context) => {
+    const code: unknown = context.body?.code;
+    if (context.path !== '/two-factor/verify-totp' || typeof code !== 'string') return;
+    const { name } = context.context.createAuthCookie('two_factor');
+    const begun = await context.getSignedCookie(name, context.context.secret);
+    const half = begun ? await context.context.internalAdapter.findVerificationValue(begun) : null;
+    if (half && (await store.transaction((tx) => isCodeUsed(tx, half.value, code)))) throw codeUsed();
+  });
+}
+
 type Ending = { readonly path?: string; readonly body?: { readonly code?: string } } | null;
 const isFromProvider = (context: Ending): boolean => context?.path?.startsWith('/callback/') ?? false;
 
@@ -120,8 +138,7 @@ function gates(store: AuthDatabase) {
         async before({ userId }: { readonly userId: string }, context: Ending) {
           const code = context?.body?.code;
           const isCode = context?.path === '/two-factor/verify-totp' && code !== undefined;
-          if (isCode && !(await store.transaction((tx) => claimCode(tx, userId, code))))
-            throw new APIError('UNAUTHORIZED', { code: 'CODE_USED', message: 'this code was used already' });
+          if (isCode && !(await store.transaction((tx) => claimCode(tx, userId, code)))) throw codeUsed();
           if (!isFromProvider(context)) return;
           await store.transaction(async (tx) => {
             const email = await readVerifiedEmail(tx, userId);

@@ -118,7 +118,8 @@ function requestHeaders(c: Context, { clientAddress, publicUrl }: AuthDeps): Hea
   return headers;
 }
 
-/** Puts the cookies of an answer of better-auth on ours. */
+/** Puts the cookies of an answer of better-auth on ours. One that is under way, a stream that asks again, takes none. */
 export function keepCookies(c: Context, headers: Headers): void {
+  if (c.finalized) return;
   for (const cookie of headers.getSetCookie()) c.header('Set-Cookie', cookie, { append: true });
 }

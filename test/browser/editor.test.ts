@@ -84,13 +84,32 @@ describe('a schedule that a clock change touches', () => {
       'soon',
     ]);
 
+    // Each error goes as soon as it is mended, and whoever types is not disturbed.
     await times('*/30 2 * * *');
-    await page.locator('[name=grace]').fill('5m');
     await page.locator('[name=missed_runs][value=skip]').check();
+    await page.locator('[name=grace]').pressSequentially('er');
+    await page.getByText('one field needs a change').waitFor();
+    await expectFlaw('grace', 'duration');
+    await page.locator('[name=grace]').fill('5m');
+    await page.getByText('what was wrong is mended').waitFor();
+    expect(await page.locator('.wrong:visible, [aria-invalid]').count()).toBe(0);
+    expect(await page.evaluate("document.activeElement?.getAttribute('name')")).toBe('grace');
+    expect(await page.locator('[name=grace]').inputValue()).toBe('5m');
     await page.getByRole('button', { name: 'Create the job' }).click();
     await page.waitForURL('**/projects/default/jobs/rates');
     expect((await site.t.call('GET', '/jobs/rates')).json).toMatchObject({ grace: '5m', missed_runs: 'skip' });
   });
+});
+
+test('a button fills in the zone in place', async () => {
+  await open('live', NEW);
+  await times('30 2 * * *');
+  const address = page.url();
+  await page.getByRole('button', { name: 'Use UTC' }).click();
+  await preview().locator('time', { hasText: '2026-10-25 02:30 UTC' }).waitFor();
+  expect(await page.getByLabel('Time zone').inputValue()).toBe('UTC');
+  expect(await page.evaluate('document.activeElement?.textContent?.trim()')).toBe('Use UTC');
+  expect(page.url()).toBe(address);
 });
 
 /** The message is tied to its field, so that it is read aloud with it. */

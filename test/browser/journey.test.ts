@@ -144,6 +144,8 @@ async function publish(page: Page, browser: Browser, url: string): Promise<void>
   await view.goto(`${url}/status/acme`);
   await view.getByRole('heading', { name: 'Acme nightly' }).waitFor();
   expect(await view.content()).not.toContain('/ping/');
+  const left = async (of: string) => (await view.locator(of).first().boundingBox())?.x;
+  expect(await left('footer span')).toBe(await left('h1'));
   expect((await view.goto(`${url}/projects/default`))?.url()).toContain('/sign-in');
   await stranger.close();
 }

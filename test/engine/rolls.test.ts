@@ -41,9 +41,11 @@ type Listed = {
 async function listed(slug: string, isHeartbeat: boolean): Promise<readonly RollEntry[]> {
   const job = (await t.call('GET', `/jobs/${slug}`)).json;
   const path = `/jobs/${slug}/occurrences`;
-  const past: Listed[] = (await t.call('GET', `${path}?limit=${LENGTH.past}`)).json.occurrences.reverse();
-  // As far as the third to come can be: of the monthly one three months.
   const now = t.clock.now();
+  // To the letter: what is settled although due later is asked for with what is to come.
+  const due = `until=${new Date(now).toISOString()}`;
+  const past: Listed[] = (await t.call('GET', `${path}?${due}&limit=${LENGTH.past}`)).json.occurrences.reverse();
+  // As far as the third to come can be: of the monthly one three months.
   const days = job.tags.includes('rare') ? 125 : 4;
   const window = `after=${new Date(now).toISOString()}&until=${new Date(now + days * 86_400_000).toISOString()}`;
   const ahead: Listed[] = (await t.call('GET', `${path}?${window}&limit=500`)).json.occurrences.reverse();

@@ -83,6 +83,10 @@ test('the mail about the end of an incident answers the one about its beginning'
     expect(await dispatcher.tick()).toBe(1);
   }
   const [first = '', second = ''] = receiver.mails.map(({ raw }) => readMail(raw).headers);
+  expect(receiver.mails.map(({ raw }) => readMail(raw).text)).toEqual([
+    expect.stringContaining('\nRollcall: https://rollcall.example.org/projects/p/jobs/'),
+    expect.stringContaining('\nRollcall: https://rollcall.example.org/projects/p/jobs/'),
+  ]);
   const id = /Message-ID: (<msg_\S+@example\.org>)/.exec(first)?.[1];
   expect(id).toBeDefined();
   expect(first).not.toContain('In-Reply-To');

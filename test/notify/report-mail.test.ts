@@ -106,7 +106,7 @@ describe('a month in which nothing happened', () => {
         'On time: the share of all due runs whose outcome is known. Whatever was late, failed, missed, not completed or ' +
           'covered by a later run was not on time. Skipped and unknown runs do not count. A job counts from its creation.',
         '',
-        'Rollcall: https://rollcall.example.org/',
+        'Rollcall: https://rollcall.example.org/projects/default/reports/monthly',
         '',
       ].join('\n'),
     );

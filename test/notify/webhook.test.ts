@@ -31,7 +31,7 @@ test('the body is the one of the design, and knows no more of a job than slug, n
   } as const;
   const job = { slug: 'nightly-billing', name: 'Nightly billing', tags: ['billing', 'prod'] };
   const occurrence = { key: '2026-10-25T02:30+01:00', scheduled_for: '2026-10-25T01:30:00Z' };
-  expect(webhookBody(batchOf(end, notice))).toEqual({
+  expect(webhookBody({ ...batchOf(end, notice), project: 'shop' }, context)).toEqual({
     id: 'msg_0123456789abcdef',
     sent_at: '2026-10-25T01:35:06Z',
     events: [
@@ -44,6 +44,7 @@ test('the body is the one of the design, and knows no more of a job than slug, n
           opened_at: '2026-10-25T01:35:00Z',
           resolved_at: '2026-10-25T03:10:00Z',
           occurrence_count: 1,
+          url: 'https://rollcall.example.org/projects/shop/incidents/7',
         },
         job,
         occurrences: [{ ...occurrence, state: 'late' }],
@@ -59,7 +60,7 @@ test('the body is the one of the design, and knows no more of a job than slug, n
 
 test('an occurrence that came from another incident says from which kind; others say nothing', () => {
   const moved = incidentEvent({ kind: 'failed', facts: { before: 'missing' } });
-  const { events } = webhookBody(batchOf(moved, incidentEvent())) as { events: object[] };
+  const { events } = webhookBody(batchOf(moved, incidentEvent()), context) as { events: object[] };
   expect(events[0]).toMatchObject({ incident: { kind: 'failed' }, before: 'missing' });
   expect(events[1]).not.toHaveProperty('before');
 });
@@ -68,7 +69,7 @@ test('a reminder says whether something new is wrong or only time has passed; ot
   const again = (more: object) => ({ ...incidentEvent({ type: 'incident.reminded' }), ...more });
   const end = incidentEvent({ type: 'incident.resolved' });
   const batch = batchOf(incidentEvent(), again({}), again({ again: 'interval' }), again({ again: 'snooze_over' }), end);
-  const { events } = webhookBody(batch) as { events: { type: string; reminded_by?: string }[] };
+  const { events } = webhookBody(batch, context) as { events: { type: string; reminded_by?: string }[] };
   expect(events.map(({ type, reminded_by }) => [type, reminded_by])).toEqual([
     ['incident.opened', undefined],
     ['incident.reminded', 'occurrence'],

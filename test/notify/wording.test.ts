@@ -205,6 +205,19 @@ test('900 jobs lost at once are a count, the worst ten, the names of all others 
   expect(link).toBe('https://rollcall.example.org/');
 });
 
+test('the link leads to the page of the one job that all is about, else to that of the project', () => {
+  const linkOf = (...events: readonly BatchEvent[]) =>
+    wording({ ...batchOf(...events), project: 'acme' }, context).link;
+  const end = resolved({ id: 7, job: { slug: 'job-1' }, facts: { lastCompleted: secondPass.key } });
+  expect(linkOf(nth(1))).toBe('https://rollcall.example.org/projects/acme/jobs/job-1');
+  expect(linkOf(nth(1, { kind: 'duplicate' }), end)).toBe('https://rollcall.example.org/projects/acme/jobs/job-1');
+  expect(linkOf(nth(1), nth(2))).toBe('https://rollcall.example.org/projects/acme');
+  const notice = { id: 1, kind: 'operator', text: 'a channel is dead', at: 0 } as const;
+  expect(linkOf({ type: 'notice', notice, occurrences: [], occurrenceCount: 0 })).toBe(
+    'https://rollcall.example.org/projects/acme',
+  );
+});
+
 test('the end of every incident is named, however many problems stand before it', () => {
   const ends = Array.from({ length: 5 }, (_, i) =>
     resolved({ id: 100 + i, job: { slug: `back-${i}` }, facts: { lastCompleted: secondPass.key } }),

@@ -20,11 +20,15 @@ test('a share is of what counts: skipped, unknown and pending ones are left out,
     state,
   }));
   for (const row of hours) await layOutRow(t, id, row);
-  // The first instant after the window's beginning, that instant itself, and what is recorded ahead of the clock.
+  // The first instant after the window's beginning, that instant itself, and what is settled or begun ahead of the clock.
   await layOutRow(t, id, { at: '2026-03-01T00:00:00Z', state: 'failed' });
   await layOutRow(t, id, { at: '2026-03-01T00:00:01Z', state: 'on_time' });
   await layOutRow(t, id, { at: '2026-03-31T13:00:00Z', state: 'on_time' });
-  expect((await shares([id])).get(id)).toEqual({ counted: 9, onTime: 3, skipped: 2, unknown: 1 });
+  await layOutRow(t, id, { at: '2026-03-31T14:00:00Z', state: 'running' });
+  expect((await shares([id])).get(id)).toEqual({ counted: 10, onTime: 4, skipped: 2, unknown: 1 });
+  // A window that ended before now is of what was due in it.
+  const ended = { ...MARCH, until: Date.parse('2026-03-31T11:00:00Z') };
+  expect((await shares([id], ended)).get(id)).toEqual({ counted: 9, onTime: 3, skipped: 2, unknown: 1 });
 });
 
 test('what is open and due since a pause began is skipped; a heartbeat lives on', async () => {

@@ -67,6 +67,7 @@ test('the page says what it is about, works without JavaScript, and nobody else 
   expect(page).toContain('2026-03-02 02:30+01:00 overdue');
   expect(page).not.toMatch(/<script|javascript:|\son\w+=|src=|https?:\/\//i);
   expect(page.match(/<form method="post">/g)).toHaveLength(2);
+  expect(page).toContain(`<a href="/projects/default/incidents/${incidentId}">Open in Rollcall</a>`);
   expect(Object.fromEntries(response.headers)).toMatchObject({
     'cache-control': 'no-store',
     'referrer-policy': 'no-referrer',

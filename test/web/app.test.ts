@@ -20,9 +20,9 @@ const person = (projects: Viewer['projects']): Viewer => ({
 });
 const nightly = { id: 1, slug: 'nightly', name: 'Nightly', role: 'viewer' } as const;
 
-function homeFor(viewer: Viewer | null, status: Health['status'] = 'ok') {
+function homeFor(viewer: Viewer | null, status: Health['status'] = 'ok', isFirst = false) {
   const readHealth = async (): Promise<Health> => ({ status, tz_version: '2026a', checks: [] });
-  const home = homePage({ assets, readViewer: async () => viewer, readHealth });
+  const home = homePage({ assets, readViewer: async () => viewer, readHealth, isNobodyHere: async () => isFirst });
   return testApp({ deps: { pages: [home] } }).app.request('/');
 }
 
@@ -41,6 +41,11 @@ test('the page at / says what this is and how it is, without inline script and u
   expect(await (await homeFor(null)).text()).toContain('Rollcall itself is well.');
 });
 
+test('before anybody has an account / says how the first person gets in', async () => {
+  expect(await (await homeFor(null, 'ok', true)).text()).toContain('Nobody has an account yet');
+  expect(await (await homeFor(null, 'ok', false)).text()).not.toContain('Nobody has an account yet');
+});
+
 test('whoever is signed in goes from / to the jobs of their project, or to the list of several', async () => {
   const locations = [[nightly], [nightly, { ...nightly, slug: 'other' }], []].map(async (projects) => {
     const response = await homeFor(person(projects));
@@ -54,7 +59,12 @@ test('whoever is signed in goes from / to the jobs of their project, or to the l
 });
 
 test('robots are asked to stay away', async () => {
-  const home = homePage({ assets, readViewer: async () => null, readHealth: async () => WELL });
+  const home = homePage({
+    assets,
+    readViewer: async () => null,
+    readHealth: async () => WELL,
+    isNobodyHere: async () => false,
+  });
   const response = await testApp({ deps: { pages: [home] } }).app.request('/robots.txt');
   expect(await response.text()).toBe('User-agent: *\nDisallow: /\n');
 });

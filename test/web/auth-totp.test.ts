@@ -57,6 +57,7 @@ async function atTheCode(): Promise<Browser> {
   return browser;
 }
 
+const OVER = '/sign-in?to=%2Faccount&error=second_factor_over';
 const enter = (browser: Browser, code: string) => browser.send('/sign-in/code', { code, to: '/account' });
 
 test('the password alone opens nothing, and the code opens what was asked for', async () => {
@@ -76,20 +77,40 @@ test('a code opens the door once: whoever read it over the shoulder stays outsid
   expect((await enter(await atTheCode(), code)).location).toBe('/account');
   const thief = await atTheCode();
   const answer = await enter(thief, code);
-  expect(answer.location).toBe('/sign-in?to=%2Faccount');
+  expect(answer.status).toBe(401);
   expect((await thief.open('/account')).status).toBe(303);
+});
+
+test('whoever comes with a code that they used already stays at the code, and gets in with the next one', async () => {
+  const code = codeAt(0);
+  await site.database.transaction(({ sql }) => sql`delete from rate_limits`);
+  expect((await enter(await atTheCode(), code)).location).toBe('/account');
+  const again = await atTheCode();
+  const used = await enter(again, code);
+  expect([used.status, used.text.includes('name="code"')]).toEqual([401, true]);
+  expect(used.text).toMatch(/role="alert">\s*This code was used already: wait for the next one\./);
+  expect((await enter(again, codeAt(1))).location).toBe('/account');
+});
+
+test('a sign-in whose time is over is refused as such, and not in green', async () => {
+  const browser = site.browser();
+  const { location } = await enter(browser, codeAt(1));
+  expect(browser.cookies.has('flash')).toBe(false);
+  const page = await browser.open(location ?? '');
+  expect(page.text).toMatch(/role="alert">\s*Sign in again: the time for the code is over/);
+  expect(page.text).toContain('name="to" value="/account"');
 });
 
 test('of two who come with one code at the same moment, one gets in', async () => {
   const browsers = [await atTheCode(), await atTheCode()];
   const code = codeAt(1);
   const answers = await Promise.all(browsers.map((browser) => enter(browser, code)));
-  expect(answers.map(({ location }) => location).sort()).toEqual(['/account', '/sign-in?to=%2Faccount']);
+  expect(answers.map(({ location }) => location).sort()).toEqual(['/account', null]);
 });
 
 test('a code without the password before it opens nothing', async () => {
   const browser = site.browser();
-  expect((await enter(browser, codeAt(1))).location).toBe('/sign-in?to=%2Faccount');
+  expect((await enter(browser, codeAt(1))).location).toBe(OVER);
   expect((await browser.open('/account')).status).toBe(303);
 });
 
@@ -97,7 +118,7 @@ test('five wrong codes end the sign-in, and ten in a row lock the second factor 
   const wrong = () => String((Number(codeAt(1)) + 500_000) % 1_000_000).padStart(6, '0');
   const first = await atTheCode();
   for (let n = 0; n < 5; n += 1) expect((await enter(first, wrong())).status).toBe(401);
-  expect((await enter(first, codeAt(1))).location).toBe('/sign-in?to=%2Faccount');
+  expect((await enter(first, codeAt(1))).location).toBe(OVER);
   const second = await atTheCode();
   for (let n = 0; n < 5; n += 1) expect((await enter(second, wrong())).status).toBe(401);
   // The right code at last, and from another address.

@@ -26,6 +26,19 @@ describe('the first-run link', () => {
     expect(await auditOf(site)).toContain('ada@example.org became owner: first sign-in link');
   });
 
+  test('is named on the sign-in page and at / until somebody has an account', async () => {
+    const fresh = await startPeople();
+    try {
+      const browser = fresh.browser();
+      const texts = async () => [(await browser.open('/')).text, (await browser.open('/sign-in')).text];
+      for (const text of await texts()) expect(text).toContain('Nobody has an account yet');
+      await welcomeAda(fresh);
+      for (const text of await texts()) expect(text).not.toContain('Nobody has an account yet');
+    } finally {
+      await fresh.drop();
+    }
+  });
+
   test('of two who use it at the same moment one is the owner', async () => {
     const other = await startPeople();
     try {

@@ -26,6 +26,10 @@ const form = {
 const typedIn = (html: string, name: string): readonly string[] =>
   [...html.matchAll(new RegExp(`<input[^>]*name="${name}"[^>]*value="([^"]*)"`, 'g'))].map(([, value = '']) => value);
 
+test('the form says that a group is of jobs or of a tag', async () => {
+  expect(wordsOf((await t.open(`${BASE}/+new`)).text)).toContain('A group is of jobs or of one tag, not of both.');
+});
+
 test('who has no page is told what one is for', async () => {
   expect(wordsOf((await t.open(BASE)).text)).toContain('Nobody outside sees anything yet');
 });
@@ -136,6 +140,24 @@ test('a viewer looks, sees no key, and changes nothing', async () => {
   expect((await t.open(`${BASE}/acme/edit`)).status).toBe(403);
   expect((await t.send(`${BASE}/acme/delete`, {})).status).toBe(403);
   t.as('owner');
+});
+
+test('deleting a page asks first; every change of one is a sentence in the audit', async () => {
+  expect((await t.open(`${BASE}/acme`)).text).toContain(`href="${BASE}/acme/delete"`);
+  const { status, text } = await t.open(`${BASE}/acme/delete`);
+  expect(status).toBe(200);
+  expect(text).toContain(`<a href="${BASE}/acme">Keep it</a>`);
+  const groups = [{ name: 'All', jobs: [{ job: 'backup' }] }];
+  const page = { title: 'Told', zone: 'UTC', groups };
+  for (const title of ['Told', 'Told again'])
+    expect((await t.call('PUT', '/status-pages/told', { ...page, title })).status).toBeLessThan(300);
+  await t.call('DELETE', '/status-pages/told');
+  const { entries } = (await t.call('GET', '/audit?limit=3')).json;
+  expect(entries.map((entry: { text: string }) => entry.text.replace(/^api key \S+ /, ''))).toEqual([
+    'deleted status page told',
+    'changed status page told',
+    'made status page told',
+  ]);
 });
 
 test('a page is deleted, and its address leads nowhere', async () => {

@@ -146,6 +146,8 @@ describe('a page at a host of its own', () => {
       '/x',
     ])
       expect((await t.open(host + path)).status, path).toBe(404);
+    expect((await t.open('https://status.example.org./sign-in')).status).toBe(404);
+    expect((await t.open('https://status.example.org./api/v1/openapi.json')).status).toBe(404);
     expect((await t.open('/api/v1/openapi.json')).status).toBe(200);
     expect((await t.open('https://unknown.example.org/api/v1/openapi.json')).status).toBe(200);
   });
@@ -206,6 +208,12 @@ describe('what it costs', () => {
     counting.passes(2000);
     await counting.open('/status/acme', {}, true);
     expect(transactions).toBe(6);
+    // However its address is written, and whatever it is asked besides.
+    await counting.open('/status/acme/calendar.ics', {}, true);
+    transactions = 0;
+    for (const spelt of ['acme/calendar.ics?job=1', 'acme/calendar.ics?group=2&x', '%61cme/calendar.ics'])
+      expect((await counting.open(`/status/${spelt}`, {}, true)).status).toBe(200);
+    expect(transactions).toBe(0);
     await counting.drop();
   });
 

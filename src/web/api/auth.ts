@@ -23,13 +23,19 @@ export async function authenticate(c: Context, database: Database): Promise<Call
   const found = await findApiKey(database, key);
   if (found === null) return null;
   const { projectId, scopes, name, hint } = found;
-  const actor = name === '' ? `api key ${hashKey(key).slice(0, 8)}` : `api key ${name} (${hint}…)`;
+  // As the page of the keys shows them; those of an older Rollcall have no hint.
+  const actor = name === '' ? `api key ${hint || hashKey(key).slice(0, 8)}…` : `api key ${name} (${hint}…)`;
   return { projectId, scopes, actor };
 }
 
 /** What a call asks of its key: reading reads, everything else writes. write includes read. */
 export function isAllowed({ scopes }: Caller, method: string): boolean {
   return scopes === undefined || scopes.includes('write') || (method === 'get' && scopes.includes('read'));
+}
+
+/** Whether a caller may have the ping addresses of jobs: whoever has one can ping. */
+export function mayHavePingUrl({ scopes }: Caller): boolean {
+  return scopes === undefined || scopes.includes('write') || scopes.includes('ping');
 }
 
 /** 403: the key is known, and this call is beyond it. */

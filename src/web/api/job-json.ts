@@ -15,6 +15,8 @@ export type JobJsonContext = {
   /** For the tables of these jobs (`tablesOf`). */
   readonly zoneOf: ZoneOfVersion;
   readonly publicUrl: string;
+  /** Whether whoever asks may ping the job. */
+  readonly showsPingUrl: boolean;
   readonly minuteUse: readonly MinuteUse[];
   readonly channels: ReadonlySet<string>;
   readonly now: Instant;
@@ -26,7 +28,7 @@ export function tablesOf({ newestVersion, lastCompleted, newestOpen }: JobReadin
 }
 
 /** A job as the API answers with it. */
-export function jobJson(job: JobReading, { zoneOf, publicUrl, ...context }: JobJsonContext) {
+export function jobJson(job: JobReading, { zoneOf, publicUrl, showsPingUrl, ...context }: JobJsonContext) {
   const zone = job.newestVersion ? zoneOf(job.newestVersion) : refused('it has no schedule');
   const instants = zone.ok ? timetableOrNull(job, zone.value) : null;
   const keyOf = (parts: KeyParts): string => formatKey(parts.scheduledFor, orUtc(zoneOf(parts)));
@@ -35,8 +37,8 @@ export function jobJson(job: JobReading, { zoneOf, publicUrl, ...context }: JobJ
   return {
     slug: job.slug,
     ...definitionJson(job.definition),
-    uuid: job.uuid,
-    ping_url: `${publicUrl}/ping/${job.uuid}`,
+    uuid: showsPingUrl ? job.uuid : null,
+    ping_url: showsPingUrl ? `${publicUrl}/ping/${job.uuid}` : null,
     status: statusOf({ ...job, paused, blocked: job.blockedOn.length > 0 }),
     blocked_on: job.blockedOn.map(({ job: slug, due }) => ({ job: slug, scheduled_for: formatInstant(due) })),
     paused,

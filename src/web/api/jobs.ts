@@ -2,7 +2,7 @@ import type { Context } from 'hono';
 import type { FieldError } from '../../core/schedule.ts';
 import { pageOfJobs, readChannelSlugs, readJobSlugs, readJobs, readMinuteUse } from '../../store/jobs.ts';
 import { createVersionZones } from '../../store/version-zones.ts';
-import type { Caller } from './auth.ts';
+import { type Caller, mayHavePingUrl } from './auth.ts';
 import { readJsonObject } from './body.ts';
 import { bringToNow, caughtUpJob, slugOf } from './bring-to-now.ts';
 import { parseDefinition } from './definition.ts';
@@ -127,33 +127,34 @@ async function putJob(deps: ApiDeps, c: Context, caller: Caller): Promise<Respon
 async function answerJob(deps: ApiDeps, caller: Caller, slug: string, status: 200 | 201): Promise<Response> {
   const id = await caughtUpJob(deps, caller, slug);
   if (id === null) return noSuchJob();
-  const [job] = await readJson(deps, caller.projectId, [id]);
+  const [job] = await readJson(deps, caller, [id]);
   return job ? Response.json(job, { status }) : noSuchJob();
 }
 
 /** Three statements, however many jobs; a fourth where zone tables of other tz data are needed. */
-async function readJson({ database, zones, publicUrl }: ApiDeps, projectId: number, ids: readonly number[]) {
+async function readJson({ database, zones, publicUrl }: ApiDeps, caller: Caller, ids: readonly number[]) {
+  const { projectId } = caller;
   return database.transaction(async (tx) => {
     const minuteUse = await readMinuteUse(tx, projectId);
     const channels = await readChannelSlugs(tx, projectId);
     const jobs = await readJobs(tx, ids);
     const zoneOf = await createVersionZones(zones).read(tx, jobs.flatMap(tablesOf));
-    const context = { zoneOf, publicUrl, minuteUse, channels, now: tx.now };
+    const context = { zoneOf, publicUrl, showsPingUrl: mayHavePingUrl(caller), minuteUse, channels, now: tx.now };
     return jobs.map((job) => jobJson(job, context));
   });
 }
 
-async function listJobs(deps: ApiDeps, c: Context, { projectId }: Caller): Promise<Response> {
+async function listJobs(deps: ApiDeps, c: Context, caller: Caller): Promise<Response> {
   const query = readQuery(c, ['limit', 'cursor']);
   const limit = limitParameter(query);
   const after = slugCursor(query);
   if (query.errors.length > 0) return invalid(query.errors);
-  const found = await deps.database.transaction((tx) => pageOfJobs(tx, projectId, { after, limit: limit + 1 }));
+  const found = await deps.database.transaction((tx) => pageOfJobs(tx, caller.projectId, { after, limit: limit + 1 }));
   const { page, nextCursor } = pageOf(found, limit, ({ slug }) => slug);
   await bringToNow(deps, page);
   const jobs = await readJson(
     deps,
-    projectId,
+    caller,
     page.map(({ id }) => id),
   );
   return Response.json({ jobs, next_cursor: nextCursor });

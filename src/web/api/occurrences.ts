@@ -32,6 +32,8 @@ const NOT_THERE = problemAnswer(
   'There is no such job, or its ledger has no such occurrence: then with the nearest ones.',
 );
 
+const EVER = { after: Number.NEGATIVE_INFINITY, until: Number.POSITIVE_INFINITY };
+
 const COMMON = { tag: 'Occurrences', path: '/jobs/{slug}/occurrences/{key}' };
 
 /** The ledger of a job: its occurrences, one of them, and a person's word on it. */
@@ -46,10 +48,15 @@ function list(deps: ApiDeps): Endpoint {
     method: 'get',
     id: 'listOccurrences',
     summary: 'The occurrences of a job, newest first',
-    description: 'What is due and has no row yet is listed like the rest; future ones only where `until` asks.',
+    description:
+      'What is due and has no row yet is listed like the rest. Without `until`, what is settled already is listed too ' +
+      'although it is due later: a heartbeat, which is done before it is due, or an occurrence completed `early`. What ' +
+      'else is due later is listed only where `until` asks.',
     query: listQuery(LIST_SIZE, {
       after: instantParameterOf('Due later than this. Default: the creation of the job.'),
-      until: instantParameterOf('Due at this instant or before. Default: now.'),
+      until: instantParameterOf(
+        'Due at this instant or before. Default: now, and what is settled already although due later.',
+      ),
       state: textParameterOf(STATES_TEXT),
     }),
     answers: {
@@ -138,7 +145,9 @@ async function answerList(deps: ApiDeps, c: Context, caller: Caller): Promise<Re
       states: asked.states,
     };
     const job = await readableJob(tx, stored, deps.zones);
-    return listOccurrences(tx, job, window, { limit: asked.limit + 1, zones: deps.zones });
+    // Whoever names an `until` gets what is due by then, to the letter.
+    const ahead = asked.until === null ? { dueUntil: asked.before - 1, ...EVER } : null;
+    return listOccurrences(tx, job, window, { limit: asked.limit + 1, zones: deps.zones, ahead });
   });
   if (!found) return noSuchJob();
   const { page, nextCursor } = pageOf(found, asked.limit, ({ scheduledFor }) => scheduledFor);

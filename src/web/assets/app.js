@@ -54,6 +54,17 @@ document.addEventListener('submit', (event) => {
 });
 for (const button of document.querySelectorAll('button[data-copies]')) button.hidden = false;
 
+// A field is as wrong as what is said about it, which a preview may have changed.
+document.addEventListener('htmx:after:swap', () => {
+  for (const said of document.querySelectorAll('.wrong[id]')) {
+    const isWrong = said.textContent.trim() !== '';
+    for (const field of document.querySelectorAll(`:is(input, select, textarea)[aria-describedby~="${said.id}"]`)) {
+      if (isWrong) field.setAttribute('aria-invalid', 'true');
+      else field.removeAttribute('aria-invalid');
+    }
+  }
+});
+
 // A link to something folded opens it.
 function unfold() {
   const target = location.hash.length > 1 ? document.getElementById(decodeURIComponent(location.hash.slice(1))) : null;

@@ -2,7 +2,7 @@ import { type Context, Hono } from 'hono';
 import { removeMember } from '../../store/members.ts';
 import { endSessions, updatePerson } from '../../store/people.ts';
 import type { Auth } from '../auth.ts';
-import type { AccountProps } from './account/cards.tsx';
+import { type AccountProps, AskToLeave } from './account/cards.tsx';
 import { type Desk, deskOf, type Handle } from './account/desk.tsx';
 import { passwordForms, totpForms } from './account/security.tsx';
 import type { PageDeps } from './deps.ts';
@@ -21,10 +21,12 @@ export function accountPages(deps: PageDeps, auth: Auth): Hono {
     ...passwordForms(deps, auth, desk),
     ...totpForms(deps, auth, desk),
   };
-  const pages = new Hono().get(
-    '/account',
-    desk.signedIn((c, who) => desk.show(c, who, connectionProblem(c))),
-  );
+  const pages = new Hono()
+    .get(
+      '/account',
+      desk.signedIn((c, who) => desk.show(c, who, connectionProblem(c))),
+    )
+    .get('/account/leave', desk.signedIn(askToLeave(desk)));
   for (const [path, handle] of Object.entries(forms)) pages.post(path, desk.signedIn(handle));
   return pages;
 }
@@ -51,6 +53,15 @@ const endSession =
     const which = id === undefined ? { but: who.sessionId } : { id };
     await database.transaction((tx) => endSessions(tx, who.viewer.userId, which));
     return goTo(c, '/account', id === undefined ? 'Your other sessions have ended.' : 'The session has ended.');
+  };
+
+const askToLeave =
+  (desk: Desk): Handle =>
+  (c, who) => {
+    const project = who.viewer.projects.find(({ slug }) => slug === c.req.query('project'));
+    return project
+      ? desk.answer(c, who, <AskToLeave project={project} />)
+      : goTo(c, '/account', 'You are no member of this project.');
   };
 
 const leave =

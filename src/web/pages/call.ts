@@ -47,5 +47,16 @@ function readProblem(value: unknown): {
     readonly detail?: string;
     readonly errors?: readonly ApiFlaw[];
   };
-  return { type: type ?? 'about:blank', detail: detail ?? title ?? 'Something went wrong.', errors: errors ?? [] };
+  return {
+    type: type ?? 'about:blank',
+    detail: pageWords(detail ?? title ?? 'Something went wrong.'),
+    errors: (errors ?? []).map((error) => ({ ...error, message: pageWords(error.message) })),
+  };
+}
+
+/** What the API says, without the calls it advises: people have pages for them. */
+export function pageWords(text: string): string {
+  return text
+    .replace(/: (?:GET|POST) \/api\/\S+ (?:lists them|makes one)/g, '')
+    .replace(/ with (?:PUT|POST) \/api\/[^\s,;]+/g, '');
 }

@@ -196,6 +196,12 @@ export const KindChoice: FC<{ href: (kind: string) => string }> = ({ href }) => 
   </div>
 );
 
+/** What is said about a secret of a channel. */
+function hintOf({ secret, isMade }: { readonly secret: boolean; readonly isMade: boolean }, isNew: boolean) {
+  if (secret && !isNew) return { hint: 'Kept as it is when left empty: it is never shown again.' };
+  return isMade ? { hint: 'Made for this channel: copy it to the receiver now, it is never shown again.' } : {};
+}
+
 /** The fields of a kind, and what every kind takes. */
 export const ChannelForm: FC<{
   kind: string;
@@ -221,16 +227,16 @@ export const ChannelForm: FC<{
             flaw={flawOf(errors, 'slug')}
           />
         ) : null}
-        {(known?.fields ?? []).map(({ name, label, secret, required }) => (
+        {(known?.fields ?? []).map(({ name, label, secret, required, make }) => (
           <TextField
             name={name}
             label={label}
-            value={secret && !isNew ? '' : typed[name]}
-            type={secret && name !== 'url' ? 'password' : 'text'}
+            value={secret && !isNew ? '' : (typed[name] ?? make?.())}
+            type={secret && name !== 'url' && !(isNew && make) ? 'password' : 'text'}
             autocomplete="off"
             required={required && (isNew || !secret)}
             flaw={flawOf(errors, name)}
-            {...(secret && !isNew ? { hint: 'Kept as it is when left empty: it is never shown again.' } : {})}
+            {...hintOf({ secret, isMade: make !== undefined }, isNew ?? false)}
           />
         ))}
         <p>

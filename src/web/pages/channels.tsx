@@ -1,8 +1,10 @@
 import { type Context, Hono } from 'hono';
 import type { z } from 'zod';
 import { channelKinds } from '../../notify/registry.ts';
-import { getChannel } from '../../store/channels.ts';
+import { readChannelUses } from '../../store/channel-uses.ts';
+import { getChannel, operatorChannels } from '../../store/channels.ts';
 import type { attemptSchema, channelSchema } from '../api/schemas.ts';
+import { channelBody, readTyped, secretsOf, secretsToType, typedOf } from './channel-draft.ts';
 import {
   AttemptTable,
   ChannelFacts,
@@ -11,6 +13,7 @@ import {
   KindChoice,
   type ShownChannel,
 } from './channel-parts.tsx';
+import { ChannelRemoval } from './channel-removal.tsx';
 import type { PageDeps } from './deps.ts';
 import { goTo, takeFlash } from './flash.ts';
 import { Refusal, type Typed } from './form.tsx';
@@ -33,6 +36,7 @@ export function channelPages(deps: PageDeps): Hono<PageEnv> {
     .get('/channels/:slug/edit', (c) => showEdit(deps, c))
     .post('/channels/:slug/edit', (c) => replace(deps, c))
     .post('/channels/:slug/test', (c) => tryOut(c))
+    .get('/channels/:slug/delete', (c) => askToRemove(deps, c))
     .post('/channels/:slug/delete', (c) => remove(deps, c));
 }
 
@@ -44,6 +48,10 @@ const frame = (deps: PageDeps, c: PageContext) => ({
 });
 const pathOf = (c: PageContext, rest = ''): string => `/projects/${c.var.project.slug}/channels${rest}`;
 const mayEdit = (c: PageContext): boolean => mayAs(c.var.project.role, 'editor');
+const forbidden = (deps: PageDeps, c: PageContext) =>
+  notePage(deps, c, 403, 'Not allowed', 'You are a viewer of this project: an owner can make you an editor.');
+const noSuchChannelPage = (deps: PageDeps, c: PageContext) =>
+  notePage(deps, c, 404, 'Nothing here', 'There is no such channel in this project.');
 
 async function showList(deps: PageDeps, c: PageContext): Promise<Response> {
   const cursor = c.req.query('cursor');
@@ -52,7 +60,7 @@ async function showList(deps: PageDeps, c: PageContext): Promise<Response> {
     `/channels?limit=100${cursor ? `&cursor=${encodeURIComponent(cursor)}` : ''}`,
   );
   if (!list.ok) return notePage(deps, c, 400, 'Not possible', list.detail);
-  const dryRun = await readDryRun(c);
+  const dryRun = await readDryRun(deps, c);
   const { channels, next_cursor: next } = list.value;
   return answerPage(
     c,
@@ -87,17 +95,42 @@ async function showList(deps: PageDeps, c: PageContext): Promise<Response> {
 }
 
 async function showNew(deps: PageDeps, c: PageContext): Promise<Response> {
-  const kind = channelKinds.get(c.req.query('kind') ?? '');
+  const operators = await deps.database.transaction((tx) => operatorChannels(tx, c.var.project.id));
+  // Somebody has to hear of Rollcall itself: the API takes the first channel for that too.
+  const typed: Typed = operators.length === 0 ? { operator: 'on' } : {};
+  return newPage(deps, c, { kind: c.req.query('kind') ?? '', typed });
+}
+
+type NewForm = { readonly kind: string; readonly typed: Typed; readonly refused?: Refused };
+
+function newPage(deps: PageDeps, c: PageContext, { kind, typed, refused }: NewForm): Response | Promise<Response> {
+  const known = channelKinds.get(kind);
+  const cannot = known?.cannot?.(deps.channelContext) ?? null;
   return answerPage(
     c,
     <Page title="Add a channel" {...frame(deps, c)}>
       <h1>Add a channel</h1>
-      {kind ? (
-        <ChannelForm kind={c.req.query('kind') ?? ''} typed={{}} errors={[]} isNew back={pathOf(c)} />
+      {cannot === null ? (
+        <>
+          <Refusal detail={refused?.detail} />
+          {known ? (
+            <ChannelForm kind={kind} typed={typed} errors={refused?.errors ?? []} isNew back={pathOf(c)} />
+          ) : (
+            <KindChoice href={(name) => pathOf(c, `/+new?kind=${name}`)} />
+          )}
+        </>
       ) : (
-        <KindChoice href={(name) => pathOf(c, `/+new?kind=${name}`)} />
+        <>
+          <p class="notice">
+            No {known?.label} channel can be added: {cannot}. <a href={`/docs/channels/${kind}`}>How to set it up</a>
+          </p>
+          <p>
+            <a href={pathOf(c, '/+new')}>Another kind of channel</a>
+          </p>
+        </>
       )}
     </Page>,
+    refused ? 400 : 200,
   );
 }
 
@@ -106,26 +139,16 @@ async function create(deps: PageDeps, c: PageContext): Promise<Response> {
   const kind = typed['kind'] ?? '';
   const slug = (typed['slug'] ?? '').trim();
   const taken = await c.var.call('GET', `/channels/${encodeURIComponent(slug || '-')}`);
-  const body = channelBody(kind, typed);
+  const { operator, ...rest } = channelBody(kind, typed);
+  // Not ticked is not said: the first channel of a project hears of Rollcall itself all the same.
+  const body = operator ? { ...rest, operator } : rest;
   const put = taken.ok
     ? refusedSlug('there is a channel of this slug already: choose another one, or edit that one')
     : slug === ''
       ? refusedSlug('is required: 1 to 100 of a-z, 0-9, "-" and "_"')
       : await c.var.call('PUT', `/channels/${encodeURIComponent(slug)}`, body);
   if (put.ok) return goTo(c, pathOf(c, `/${slug}`), 'The channel is there. Send it a test message.');
-  return answerPage(
-    c,
-    <Page title="Add a channel" {...frame(deps, c)}>
-      <h1>Add a channel</h1>
-      <Refusal detail={put.detail} />
-      {channelKinds.has(kind) ? (
-        <ChannelForm kind={kind} typed={typed} errors={put.errors} isNew back={pathOf(c)} />
-      ) : (
-        <KindChoice href={(name) => pathOf(c, `/+new?kind=${name}`)} />
-      )}
-    </Page>,
-    400,
-  );
+  return newPage(deps, c, { kind, typed, refused: put });
 }
 
 const refusedSlug = (message: string) => ({
@@ -139,7 +162,7 @@ const refusedSlug = (message: string) => ({
 async function showOne(deps: PageDeps, c: PageContext): Promise<Response> {
   const slug = c.req.param('slug') ?? '';
   const found = await c.var.call<ShownChannel>('GET', `/channels/${encodeURIComponent(slug)}`);
-  if (!found.ok) return notePage(deps, c, 404, 'Nothing here', 'There is no such channel in this project.');
+  if (!found.ok) return noSuchChannelPage(deps, c);
   const cursor = c.req.query('cursor');
   const log = await c.var.call<Attempts>(
     'GET',
@@ -162,15 +185,9 @@ async function showOne(deps: PageDeps, c: PageContext): Promise<Response> {
             <a class="button" href={pathOf(c, `/${slug}/edit`)}>
               Edit
             </a>
-            <form
-              method="post"
-              action={pathOf(c, `/${slug}/delete`)}
-              data-asks="Delete this channel, and what waits for it?"
-            >
-              <button type="submit" class="danger">
-                Delete
-              </button>
-            </form>
+            <a class="button danger" href={pathOf(c, `/${slug}/delete`)}>
+              Delete
+            </a>
           </div>
         ) : null}
       </div>
@@ -191,7 +208,7 @@ async function showOne(deps: PageDeps, c: PageContext): Promise<Response> {
 async function showEdit(deps: PageDeps, c: PageContext, typed?: Typed, refused?: Refused): Promise<Response> {
   const slug = c.req.param('slug') ?? '';
   const found = await c.var.call<ShownChannel>('GET', `/channels/${encodeURIComponent(slug)}`);
-  if (!found.ok) return notePage(deps, c, 404, 'Nothing here', 'There is no such channel in this project.');
+  if (!found.ok) return noSuchChannelPage(deps, c);
   return answerPage(
     c,
     <Page title={`Edit ${slug}`} {...frame(deps, c)}>
@@ -217,7 +234,12 @@ async function replace(deps: PageDeps, c: PageContext): Promise<Response> {
   const slug = c.req.param('slug') ?? '';
   const typed = await readTyped(c);
   const stored = await deps.database.transaction((tx) => getChannel(tx, c.var.project.id, slug));
-  if (!stored) return notePage(deps, c, 404, 'Nothing here', 'There is no such channel in this project.');
+  if (!stored) return noSuchChannelPage(deps, c);
+  const again = secretsToType(stored, typed);
+  if (again.length > 0) {
+    const errors = again.map((path) => ({ path, message: 'type it again: it was given for another server' }));
+    return showEdit(deps, c, typed, { detail: 'Nothing is saved: another server would get the secrets.', errors });
+  }
   // Secrets are never shown, so a field left empty means the one that is there.
   const kept = Object.fromEntries(
     secretsOf(stored.kind).map((name) => [name, typed[name] || (stored.settings[name] ?? '')]),
@@ -237,51 +259,25 @@ async function tryOut(c: PageContext): Promise<Response> {
   return goTo(c, pathOf(c, `/${encodeURIComponent(slug)}`), sent.ok ? 'The test message was delivered.' : sent.detail);
 }
 
+async function askToRemove(deps: PageDeps, c: PageContext): Promise<Response> {
+  if (!mayEdit(c)) return forbidden(deps, c);
+  const slug = c.req.param('slug') ?? '';
+  const uses = await deps.database.transaction(async (tx) =>
+    (await getChannel(tx, c.var.project.id, slug)) ? readChannelUses(tx, c.var.project.id, slug) : null,
+  );
+  if (!uses) return noSuchChannelPage(deps, c);
+  return answerPage(
+    c,
+    <Page title={`Delete ${slug}`} {...frame(deps, c)}>
+      <ChannelRemoval slug={slug} uses={uses} base={`/projects/${c.var.project.slug}`} />
+    </Page>,
+  );
+}
+
 async function remove(deps: PageDeps, c: PageContext): Promise<Response> {
   const slug = c.req.param('slug') ?? '';
   const gone = await c.var.call('DELETE', `/channels/${encodeURIComponent(slug)}`);
   return gone.ok
     ? goTo(c, pathOf(c), `Channel ${slug} is deleted.`)
     : notePage(deps, c, 404, 'Nothing here', gone.detail);
-}
-
-const secretsOf = (kind: string): readonly string[] =>
-  (channelKinds.get(kind)?.fields ?? []).filter(({ secret }) => secret).map(({ name }) => name);
-
-async function readTyped(c: PageContext): Promise<Typed> {
-  const form = await c.req.formData();
-  const typed: Record<string, string> = {};
-  for (const name of form.keys()) typed[name] = form.getAll(name).map(String).join(',');
-  return typed;
-}
-
-/** What the form says, as PUT takes it: fields left empty are left out. */
-function channelBody(kind: string, typed: Typed): object {
-  const fields = channelKinds.get(kind)?.fields ?? [];
-  const list = (name: string): readonly string[] =>
-    (typed[name] ?? '').split(',').flatMap((item) => (item.trim() === '' ? [] : [item.trim()]));
-  const [kinds, tags] = [list('route_kinds'), list('route_tags')];
-  const routes =
-    kinds.length + tags.length === 0 ? null : { kinds: kinds.length ? kinds : null, tags: tags.length ? tags : null };
-  return {
-    kind,
-    ...Object.fromEntries(fields.flatMap(({ name }) => (typed[name] ? [[name, typed[name].trim()]] : []))),
-    operator: typed['operator'] !== undefined,
-    ...(typed['remind_every'] ? { remind_every: typed['remind_every'].trim() } : {}),
-    ...(routes ? { routes } : {}),
-  };
-}
-
-/** A stored channel as the form would have been filled in, without its secrets. */
-function typedOf(channel: ShownChannel): Typed {
-  const settings = Object.entries(channel).flatMap(([name, value]) =>
-    typeof value === 'string' && !secretsOf(channel.kind).includes(name) ? [[name, value] as const] : [],
-  );
-  return {
-    ...Object.fromEntries(settings),
-    ...(channel.operator ? { operator: 'on' } : {}),
-    remind_every: channel.remind_every ?? '',
-    route_kinds: channel.routes?.kinds?.join(',') ?? '',
-    route_tags: channel.routes?.tags?.join(', ') ?? '',
-  };
 }

@@ -19,4 +19,6 @@ export type PageDeps = Pick<
   /** BLIND_SETTLE. */
   readonly settleMs: number;
   readonly clientAddress: ClientAddress;
+  /** The process ends, and open streams must not keep it. */
+  readonly stopping?: AbortSignal;
 };

@@ -4,8 +4,7 @@ import { type ChangeFeed, createChangeFeed } from './dashboard-feed.ts';
 import type { PageDeps } from './deps.ts';
 import type { PageEnv } from './viewer.ts';
 
-/** `stopping`: the process ends, and open streams must not keep it. */
-export type EventDeps = Pick<PageDeps, 'database' | 'log' | 'readViewer'> & { readonly stopping?: AbortSignal };
+export type EventDeps = Pick<PageDeps, 'database' | 'log' | 'readViewer' | 'stopping'>;
 
 /** So often something is sent although nothing changed: proxies cut what is silent, and a session may have ended. */
 const HEARTBEAT_MS = 20_000;
@@ -41,22 +40,24 @@ async function follow(
   const isMember = async (): Promise<boolean> =>
     (await deps.readViewer(c))?.projects.some(({ id }) => id === project.id) === true;
   await new Promise<void>((resolve) => {
-    const unwatch = feed.watch(project.id, MARK.test(given) ? given : null, (mark) => {
-      void stream.writeSSE({ event: 'changed', id: mark, data: '' });
-    });
-    const heartbeat = setInterval(() => void beat().catch(() => undefined), heartbeatMs);
+    const say = async (write: () => Promise<unknown>): Promise<void> => {
+      if (await isMember()) await write();
+      else {
+        await stream.writeSSE({ event: 'ended', data: '' });
+        end();
+      }
+    };
+    // While the database is away nobody knows whose session it is: the stream goes on, and says nothing.
+    const sayOrNot = (write: () => Promise<unknown>): void => void say(write).catch(() => undefined);
+    const unwatch = feed.watch(project.id, MARK.test(given) ? given : null, (mark) =>
+      sayOrNot(() => stream.writeSSE({ event: 'changed', id: mark, data: '' })),
+    );
+    const heartbeat = setInterval(() => sayOrNot(() => stream.write(':\n\n')), heartbeatMs);
     const end = (): void => {
       unwatch();
       clearInterval(heartbeat);
       deps.stopping?.removeEventListener('abort', end);
       resolve();
-    };
-    const beat = async (): Promise<void> => {
-      if (await isMember()) await stream.write(':\n\n');
-      else {
-        await stream.writeSSE({ event: 'ended', data: '' });
-        end();
-      }
     };
     stream.onAbort(end);
     deps.stopping?.addEventListener('abort', end, { once: true });

@@ -61,7 +61,9 @@ export const TextField: FC<{
   required?: boolean;
   autocomplete?: string;
   placeholder?: string;
-}> = ({ name, label, value, hint, flaw, type = 'text', required, autocomplete, placeholder }) => (
+  /** The id of a datalist. */
+  list?: string;
+}> = ({ name, label, value, hint, flaw, type = 'text', required, autocomplete, placeholder, list }) => (
   <Field name={name} label={label} flaw={flaw} {...(hint === undefined ? {} : { hint })}>
     {(attributes) => (
       <input
@@ -71,6 +73,7 @@ export const TextField: FC<{
         {...(required ? { required } : {})}
         {...(autocomplete === undefined ? {} : { autocomplete })}
         {...(placeholder === undefined ? {} : { placeholder })}
+        {...(list === undefined ? {} : { list })}
       />
     )}
   </Field>

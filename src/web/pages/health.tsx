@@ -39,7 +39,7 @@ function markOf(check: Health['checks'][number]): readonly [mark: string, word: 
 const NAMES: Readonly<Record<string, string>> = {
   ingest: 'Pings are committed',
   evaluator: 'Jobs are judged',
-  horizon: 'How far judging may go',
+  horizon: 'Judging keeps up with the clock',
   clock: "This machine's clock",
   database_clock: "The database's clock",
   blind_windows: 'Blind windows',

@@ -76,7 +76,7 @@ const WhenTold: FC<{ one: Notification; now: Instant; zone: Zone; viewerZone: Zo
 }) => {
   if (one.deliveredAt !== null) return <Time at={one.deliveredAt} zone={zone} viewerZone={viewerZone} />;
   if (one.notBefore === null) return <span class="soft">not told</span>;
-  if (one.notBefore <= now) return <span class="soft">next</span>;
+  if (one.notBefore <= now) return <span class="soft">soon</span>;
   return (
     <>
       not before <Time at={one.notBefore} zone={zone} viewerZone={viewerZone} />

@@ -1,10 +1,10 @@
-import { type Context, Hono } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
+import { Hono } from 'hono';
 import { compress } from 'hono/compress';
 import { csrf } from 'hono/csrf';
 import { HTTPException } from 'hono/http-exception';
 import { DatabaseUnavailable } from '../../store/database.ts';
 import type { Auth } from '../auth.ts';
+import { homePage } from '../home.tsx';
 import { statusPages } from '../status/status-pages.tsx';
 import { accountPages } from './account.tsx';
 import { apiReferencePages } from './api-reference.tsx';
@@ -12,12 +12,14 @@ import { channelPages } from './channels.tsx';
 import { dashboardPages } from './dashboard.tsx';
 import type { PageDeps } from './deps.ts';
 import { docsPages } from './docs.tsx';
+import { formGate, formLimit } from './form-gate.ts';
 import { healthPages } from './health.tsx';
 import { incidentPages } from './incidents.tsx';
 import { invitationPages } from './invitations.tsx';
 import { jobPages } from './job.tsx';
 import { jobEditorPages } from './job-editor.tsx';
 import { maintenancePages } from './maintenance.tsx';
+import { createIsNobodyHere } from './nobody-here.tsx';
 import { notePage } from './note.tsx';
 import { projectGate } from './project-gate.ts';
 import { projectsPage } from './projects.tsx';
@@ -45,6 +47,7 @@ const PROJECT_PAGES: readonly ((deps: PageDeps) => Hono<PageEnv>)[] = [
 
 /** Pages that are about no one project. */
 const OTHER_PAGES: readonly ((deps: PageDeps) => Hono)[] = [
+  (deps) => homePage({ ...deps, isNobodyHere: createIsNobodyHere(deps.database) }),
   healthPages,
   docsPages,
   projectsPage,
@@ -66,6 +69,11 @@ const FORMS = ['/projects/*', '/sign-in/*', '/sign-out', '/welcome/*', '/invitat
 
 /** Those of people who are not signed in, of whom nothing is known. */
 const OPEN_FORMS = FORMS.filter((path) => !path.startsWith('/projects/'));
+
+/** At most, of people who are not signed in, of members, and of members who send a calendar of 1 MB. */
+const OPEN_FORM_BYTES = 16_384;
+const FORM_BYTES = 512 * 1024;
+const CALENDAR_BYTES = 4 * 1024 * 1024;
 
 /** What keeps a page from being made or a form from being taken. */
 const UNAVAILABLE: Readonly<Record<DatabaseUnavailable['trouble'], string>> = {
@@ -112,10 +120,13 @@ export function createPages(deps: PageDeps, auth?: Auth): Hono {
   });
   // By name: a middleware for everything would also refuse what only has no page.
   for (const path of FORMS) pages.use(path, fromHere);
-  const tooLarge = (c: Context) => notePage(deps, c, 413, 'Too large', 'A form of this page sends less.');
-  for (const path of OPEN_FORMS) pages.use(path, bodyLimit({ maxSize: 16_384, onError: tooLarge }));
+  for (const path of OPEN_FORMS) pages.use(path, formLimit(deps, OPEN_FORM_BYTES), formGate(deps));
   const project = new Hono<PageEnv>();
   project.use(projectGate(deps));
+  // Not before it is known who sends it. A calendar may be a whole file.
+  const [usual, calendar] = [formLimit(deps, FORM_BYTES), formLimit(deps, CALENDAR_BYTES)];
+  project.use((c, next) => (/^\/projects\/[^/]+\/maintenance\//.test(c.req.path) ? calendar : usual)(c, next));
+  project.use(formGate(deps));
   for (const make of PROJECT_PAGES) project.route('/', make(deps));
   pages.route('/projects/:project', project);
   for (const make of OTHER_PAGES) pages.route('/', make(deps));

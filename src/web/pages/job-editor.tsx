@@ -3,11 +3,12 @@ import { type ReplayDeps, replayDefinition } from '../../engine/replay.ts';
 import { readChannelSlugs, readJobSlugs } from '../../store/jobs.ts';
 import { parseDefinition } from '../api/definition.ts';
 import { slugFlaw } from '../api/slug.ts';
-import type { ApiFlaw } from './call.ts';
+import { type ApiFlaw, pageWords } from './call.ts';
 import type { PageDeps } from './deps.ts';
 import { goTo, takeFlash } from './flash.ts';
 import {
   bodyOf,
+  copyOf,
   type Draft,
   draftOf,
   flawsByField,
@@ -19,6 +20,7 @@ import {
   textOf,
 } from './job-editor/draft.ts';
 import { JobForm } from './job-editor/form.tsx';
+import { LiveFlaws, StillWrong } from './job-editor/live-flaws.tsx';
 import { readPreview } from './job-editor/preview.ts';
 import { SchedulePreview } from './job-editor/preview-parts.tsx';
 import { ReplayPanel, type ShownReplay } from './job-editor/replay-panel.tsx';
@@ -26,6 +28,7 @@ import { DeadlineLine } from './job-editor/time-line.tsx';
 import { notePage } from './note.tsx';
 import { answerPage, Page } from './page.tsx';
 import { mayAs, type PageEnv } from './viewer.ts';
+import { ChosenZone } from './zone-field.tsx';
 
 type EditorContext = Context<PageEnv>;
 type Answer = Response | Promise<Response>;
@@ -50,9 +53,13 @@ export function jobEditorPages(deps: PageDeps): Hono<PageEnv> {
     monotonic: () => performance.now(),
   };
   return new Hono<PageEnv>()
-    .get('/jobs/+new', (c) =>
-      mayEdit(c) ? showEditor(deps, c, { stored: null, draft: NEW_DRAFT }) : forbidden(deps, c),
-    )
+    .get('/jobs/+new', async (c) => {
+      if (!mayEdit(c)) return forbidden(deps, c);
+      const from = c.req.query('from');
+      if (from === undefined) return showEditor(deps, c, { stored: null, draft: NEW_DRAFT });
+      const original = await readStored(c, from);
+      return original ? showEditor(deps, c, { stored: null, draft: copyOf(original) }) : noSuchJob(deps, c);
+    })
     .post('/jobs/+new', (c) => createJob(deps, c))
     .post('/jobs/preview', (c) => preview(deps, c))
     .get('/jobs/:slug/edit', async (c) => {
@@ -80,11 +87,8 @@ async function readStored(c: EditorContext, slug: string): Promise<ShownJob | nu
 
 async function createJob(deps: PageDeps, c: EditorContext): Promise<Response> {
   const draft = await readDraft(c);
-  const slug = textOf(draft, 'slug').trim() || slugFrom(textOf(draft, 'name'));
-  const flaws = [...(slug === '' ? [NO_NAME] : []), ...ownFlaws(draft)];
-  // PUT would replace it.
-  const isTaken = slugFlaw(slug) === null && (await readStored(c, slug)) !== null;
-  if (isTaken) flaws.push({ path: 'slug', message: `${slug} is the slug of another job: choose one that is free` });
+  const { slug, isTaken, slugFlaws } = await newSlug(c, draft);
+  const flaws = [...slugFlaws, ...ownFlaws(draft)];
   if (flaws.length > 0)
     return showEditor(deps, c, {
       stored: null,
@@ -93,6 +97,15 @@ async function createJob(deps: PageDeps, c: EditorContext): Promise<Response> {
       status: isTaken ? 409 : 400,
     });
   return put(deps, c, { stored: null, draft, slug });
+}
+
+/** What a new job would be called, and what is wrong with that. */
+async function newSlug(c: EditorContext, draft: Draft) {
+  const slug = textOf(draft, 'slug').trim() || slugFrom(textOf(draft, 'name'));
+  // PUT would replace it.
+  const isTaken = slugFlaw(slug) === null && (await readStored(c, slug)) !== null;
+  const taken = { path: 'slug', message: `${slug} is the slug of another job: choose one that is free` };
+  return { slug, isTaken, slugFlaws: [...(slug === '' ? [NO_NAME] : []), ...(isTaken ? [taken] : [])] };
 }
 
 const NO_NAME: ApiFlaw = { path: 'slug', message: 'Write a name, or a slug: a-z, 0-9, - and _.' };
@@ -137,7 +150,13 @@ async function put(
 /** What the API would have against the form. */
 async function flawsOf(deps: PageDeps, c: EditorContext, slug: string, draft: Draft): Promise<readonly ApiFlaw[]> {
   const read = await readDefinition(deps, c, slug, draft);
-  return read.ok ? [] : read.errors;
+  return read.ok ? [] : read.errors.map((error) => ({ ...error, message: pageWords(error.message) }));
+}
+
+/** All that is wrong with a form as it stands, by its fields. */
+async function flawsNow(deps: PageDeps, c: EditorContext, { stored, draft }: Pick<Shown, 'stored' | 'draft'>) {
+  const { slug, slugFlaws } = stored ? { slug: stored.slug, slugFlaws: [] } : await newSlug(c, draft);
+  return flawsByField(draft, [...slugFlaws, ...ownFlaws(draft), ...(await flawsOf(deps, c, slug, draft))]);
 }
 
 async function readDefinition({ database, zones }: PageDeps, c: EditorContext, slug: string, draft: Draft) {
@@ -157,6 +176,7 @@ async function preview(deps: PageDeps, c: EditorContext): Promise<Response> {
   if (c.req.header('hx-request') !== 'true') return showEditor(deps, c, { stored, draft, status: 200 });
   const now = await deps.database.transaction(async (tx) => tx.now);
   const shown = readPreview(draft, { zones: deps.zones, now, stored });
+  const told = textOf(draft, 'told');
   return answerPage(
     c,
     <>
@@ -164,6 +184,8 @@ async function preview(deps: PageDeps, c: EditorContext): Promise<Response> {
       <hx-partial hx-target="#deadline-line" hx-swap="outerMorph">
         <DeadlineLine deadlines={shown.deadlines} zone={shown.zone} />
       </hx-partial>
+      {chosen === undefined ? null : <ChosenZone value={textOf(draft, 'zone')} />}
+      {told === '' ? null : <LiveFlaws told={told} flaws={await flawsNow(deps, c, { stored, draft })} />}
     </>,
   );
 }
@@ -176,7 +198,10 @@ async function showReplay(deps: PageDeps, replays: ReplayDeps, c: EditorContext,
   const read = await readDefinition(deps, c, slug, draft);
   if (!read.ok) {
     if (isLive)
-      return answerPage(c, <p class="wrong">Something in the form cannot be read yet: {read.errors[0]?.message}</p>);
+      return answerPage(
+        c,
+        <p class="wrong">Something in the form cannot be read yet: {pageWords(read.errors[0]?.message ?? '')}</p>,
+      );
     return showEditor(deps, c, { stored, draft, errors: read.errors, status: 400 });
   }
   // The API has brought the job to now in reading it.
@@ -197,6 +222,7 @@ async function showEditor(deps: PageDeps, c: EditorContext, shown: Shown): Promi
     jobs: [...(await readJobSlugs(tx, project.id))].filter((slug) => slug !== stored?.slug).sort(),
   }));
   const title = stored ? `Edit ${stored.name}` : 'New job';
+  const flaws = flawsByField(draft, errors);
   return answerPage(
     c,
     <Page
@@ -210,16 +236,12 @@ async function showEditor(deps: PageDeps, c: EditorContext, shown: Shown): Promi
       isLive
     >
       <h1>{title}</h1>
-      {errors.length === 0 ? null : (
-        <p class="trouble" role="alert">
-          Nothing is saved yet: {errors.length === 1 ? 'one field needs' : `${errors.length} fields need`} a change.
-        </p>
-      )}
+      {flaws.size === 0 ? null : <StillWrong count={flaws.size} />}
       <JobForm
         projectPath={`/projects/${project.slug}`}
         stored={stored}
         draft={draft}
-        flaws={flawsByField(draft, errors)}
+        flaws={flaws}
         refusal={refusal}
         preview={readPreview(draft, { zones: deps.zones, now, stored })}
         viewerZone={viewerZone}

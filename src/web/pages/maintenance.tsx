@@ -1,14 +1,24 @@
 import { type Context, Hono } from 'hono';
 import { UTC_TABLE, type Zone, zoneOf } from '../../core/zone.ts';
 import type { Tx } from '../../store/database.ts';
+import { readJobSlugs } from '../../store/jobs.ts';
 import { findWindow, jobsLeft, listWindows, readRevisions, type StoredWindow } from '../../store/maintenance.ts';
 import type { MaintenanceBook } from '../../store/maintenance-book.ts';
 import { isSlug } from '../api/slug.ts';
+import { Asking } from './asking.tsx';
 import type { ApiFlaw } from './call.ts';
 import type { PageDeps } from './deps.ts';
 import { goTo, takeFlash } from './flash.ts';
 import { type Draft, slugFrom, textOf } from './job-editor/draft.ts';
-import { readWindowDraft, type ShownWindow, windowBody, windowDraftOf, windowFlaws } from './maintenance/draft.ts';
+import { StillWrong } from './job-editor/live-flaws.tsx';
+import {
+  newWindowDraft,
+  readWindowDraft,
+  type ShownWindow,
+  windowBody,
+  windowDraftOf,
+  windowFlaws,
+} from './maintenance/draft.ts';
 import { WindowForm } from './maintenance/form.tsx';
 import { type ListedWindow, PastTable, WindowTable } from './maintenance/list.tsx';
 import { WindowPreviewPart } from './maintenance/preview.tsx';
@@ -17,6 +27,7 @@ import { WindowView } from './maintenance/window.tsx';
 import { notePage } from './note.tsx';
 import { answerPage, Page } from './page.tsx';
 import { mayAs, type PageEnv } from './viewer.ts';
+import { ChosenZone } from './zone-field.tsx';
 
 type MaintenanceContext = Context<PageEnv>;
 type Deps = PageDeps & { readonly book: MaintenanceBook };
@@ -43,6 +54,7 @@ export function maintenancePages(pageDeps: PageDeps): Hono<PageEnv> {
         : noSuchWindow(deps, c);
     })
     .post('/maintenance/:slug/edit', (c) => saveWindow(deps, c, c.req.param('slug')))
+    .get('/maintenance/:slug/end', (c) => (mayEdit(c) ? askToEnd(deps, c, c.req.param('slug')) : forbidden(deps, c)))
     .post('/maintenance/:slug/end', (c) => endWindow(deps, c, c.req.param('slug')));
 }
 
@@ -54,17 +66,8 @@ const noSuchWindow = (deps: PageDeps, c: MaintenanceContext) =>
   notePage(deps, c, 404, 'Nothing here', 'There is no such maintenance window in this project, or it has ended.');
 
 /** A link may say which jobs or tags it is about. */
-function newDraft(c: MaintenanceContext): Draft {
-  const [jobs, tags] = [c.req.queries('jobs') ?? [], c.req.queries('tags') ?? []];
-  const who = jobs.length + tags.length > 0 ? 'some' : 'all';
-  return {
-    kind: ['once'],
-    zone: [c.var.viewerZone.name],
-    who: [who],
-    jobs: [jobs.join(', ')],
-    tags: [tags.join(', ')],
-  };
-}
+const newDraft = (c: MaintenanceContext): Draft =>
+  newWindowDraft(c.req.queries('jobs') ?? [], c.req.queries('tags') ?? [], c.var.viewerZone);
 
 async function showList(deps: Deps, c: MaintenanceContext): Promise<Response> {
   const { project, viewer, viewerZone } = c.var;
@@ -226,6 +229,23 @@ async function put(
   return showForm(deps, c, { stored, draft, errors: answer.errors, status: 400, ...refusal });
 }
 
+async function askToEnd(deps: Deps, c: MaintenanceContext, slug: string): Promise<Response> {
+  const stored = await readStored(c, slug);
+  if (!stored) return noSuchWindow(deps, c);
+  const { project, viewer } = c.var;
+  return answerPage(
+    c,
+    <Page title={`End ${stored.name}`} assets={deps.assets} viewer={viewer} project={project} section="maintenance">
+      <Asking title={`End ${stored.name}?`} verb="End this window" back={`${pathOf(c)}/${slug}`}>
+        <p>
+          What is due from now on is expected again, and people are called if nobody runs it. What was due in the window
+          and was skipped stays skipped. To have it again, make a new window.
+        </p>
+      </Asking>
+    </Page>,
+  );
+}
+
 async function endWindow(deps: Deps, c: MaintenanceContext, slug: string): Promise<Response> {
   const stored = await readStored(c, slug);
   const answer = stored && (await c.var.call('DELETE', `/maintenance/${encodeURIComponent(slug)}`));
@@ -240,7 +260,13 @@ async function preview(deps: Deps, c: MaintenanceContext): Promise<Response> {
     return showForm(deps, c, { stored: await readStored(c, textOf(draft, 'window')), draft });
   }
   const now = await deps.database.transaction(async (tx) => tx.now);
-  return answerPage(c, <WindowPreviewPart preview={readFormPreview(deps, draft, now)} viewerZone={c.var.viewerZone} />);
+  return answerPage(
+    c,
+    <>
+      <WindowPreviewPart preview={readFormPreview(deps, draft, now)} viewerZone={c.var.viewerZone} />
+      {chosen === undefined ? null : <ChosenZone value={textOf(draft, 'zone')} />}
+    </>,
+  );
 }
 
 const readFormPreview = ({ zones }: Deps, draft: Draft, now: number) =>
@@ -257,7 +283,10 @@ type ShownForm = {
 async function showForm(deps: Deps, c: MaintenanceContext, shown: ShownForm): Promise<Response> {
   const { stored, draft, errors = [], refusal, status = 200 } = shown;
   const { project, viewer, viewerZone } = c.var;
-  const now = await deps.database.transaction(async (tx) => tx.now);
+  const { now, jobs } = await deps.database.transaction(async (tx) => ({
+    now: tx.now,
+    jobs: [...(await readJobSlugs(tx, project.id))],
+  }));
   const title = stored ? `Edit ${stored.name}` : 'New window';
   return answerPage(
     c,
@@ -272,11 +301,7 @@ async function showForm(deps: Deps, c: MaintenanceContext, shown: ShownForm): Pr
       isLive
     >
       <h1>{title}</h1>
-      {errors.length === 0 ? null : (
-        <p class="trouble" role="alert">
-          Nothing is saved yet: {errors.length === 1 ? 'one field needs' : `${errors.length} fields need`} a change.
-        </p>
-      )}
+      {errors.length === 0 ? null : <StillWrong count={errors.length} />}
       <WindowForm
         path={pathOf(c)}
         stored={stored}
@@ -285,6 +310,7 @@ async function showForm(deps: Deps, c: MaintenanceContext, shown: ShownForm): Pr
         refusal={refusal}
         preview={readFormPreview(deps, draft, now)}
         viewerZone={viewerZone}
+        jobs={jobs}
       />
     </Page>,
     status,

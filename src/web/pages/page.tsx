@@ -36,6 +36,9 @@ const SECTIONS: readonly (readonly [Section, string])[] = [
   ['settings', 'Settings'],
 ];
 
+/** What a member may open: the settings are for owners. */
+const sectionsOf = ({ role }: Membership) => SECTIONS.filter(([name]) => name !== 'settings' || role === 'owner');
+
 /** Where a section of a project is. */
 const sectionPath = (project: Pick<Membership, 'slug'>, section: Section): string =>
   section === 'jobs' ? `/projects/${project.slug}` : `/projects/${project.slug}/${section}`;
@@ -115,7 +118,7 @@ const Bar: FC<{ viewer: Viewer | undefined; project: Membership | undefined; sec
       </a>
       {project ? (
         <nav aria-label="Project">
-          {SECTIONS.map(([name, text]) => (
+          {sectionsOf(project).map(([name, text]) => (
             <a href={sectionPath(project, name)} {...(name === section ? { 'aria-current': 'page' as const } : {})}>
               {text}
             </a>

@@ -33,13 +33,11 @@ export const ReportNumbers: FC<{ numbers: Numbers; zone: Zone; jobHref: (slug: s
       <section class="card stack-s">
         <h2>
           {period.name}
-          {period.is_complete ? '' : ' so far'}: {shareText(occurrences)} on time
+          {period.is_complete ? '' : ' so far'}: {onTimeText(occurrences)}
         </h2>
         <p>
           {occurrences.due} due; {tallyText(occurrences)}.{' '}
-          {before
-            ? `${before.name}: ${before.occurrences ? `${shareText(before.occurrences)} on time` : 'no jobs yet'}.`
-            : ''}
+          {before ? `${before.name}: ${before.occurrences ? onTimeText(before.occurrences) : 'no jobs yet'}.` : ''}
         </p>
         <p class="soft">
           {jobs.total} jobs: {jobs.well} well, {jobs.in_trouble} with something that was not on time,{' '}
@@ -141,6 +139,11 @@ const Rows: FC<{ title: string; heads: readonly string[]; children?: Child }> = 
     </table>
   </section>
 );
+
+function onTimeText(tally: Tally): string {
+  if (tally.on_time_share !== null) return `${shareText(tally)} on time`;
+  return tally.due === 0 ? 'nothing was due' : 'nothing that counts';
+}
 
 /** Never rounded up to 100 %. */
 function shareText({ on_time_share: share }: Tally): string {

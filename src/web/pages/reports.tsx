@@ -3,6 +3,7 @@ import type { FC } from 'hono/jsx';
 import type { z } from 'zod';
 import type { reportNumbersSchema, reportSchema } from '../api/report-schemas.ts';
 import type { channelSchema } from '../api/schemas.ts';
+import { Asking } from './asking.tsx';
 import type { ApiFlaw } from './call.ts';
 import type { PageDeps } from './deps.ts';
 import { goTo, takeFlash } from './flash.ts';
@@ -27,6 +28,7 @@ export function reportPages(deps: PageDeps): Hono<PageEnv> {
     .get('/reports/:slug/edit', (c) => showEdit(deps, c))
     .post('/reports/:slug/edit', (c) => save(deps, c, c.req.param('slug')))
     .post('/reports/:slug/send', (c) => sendNow(c))
+    .get('/reports/:slug/delete', (c) => askToRemove(deps, c))
     .post('/reports/:slug/delete', (c) => remove(deps, c));
 }
 
@@ -38,6 +40,8 @@ const frame = (deps: PageDeps, c: PageContext) => ({
 });
 const pathOf = (c: PageContext, rest = ''): string => `/projects/${c.var.project.slug}/reports${rest}`;
 const mayEdit = (c: PageContext): boolean => mayAs(c.var.project.role, 'editor');
+const forbidden = (deps: PageDeps, c: PageContext) =>
+  notePage(deps, c, 403, 'Not allowed', 'You are a viewer of this project: an owner can make you an editor.');
 const oneOf = (c: PageContext): string => encodeURIComponent(c.req.param('slug') ?? '');
 
 async function showList(deps: PageDeps, c: PageContext): Promise<Response> {
@@ -126,11 +130,9 @@ async function showOne(deps: PageDeps, c: PageContext): Promise<Response> {
             <a class="button" href={pathOf(c, `/${report.slug}/edit`)}>
               Edit
             </a>
-            <form method="post" action={pathOf(c, `/${report.slug}/delete`)} data-asks="Delete this report?">
-              <button type="submit" class="danger">
-                Delete
-              </button>
-            </form>
+            <a class="button danger" href={pathOf(c, `/${report.slug}/delete`)}>
+              Delete
+            </a>
           </div>
         ) : null}
       </div>
@@ -189,6 +191,19 @@ async function showEdit(deps: PageDeps, c: PageContext): Promise<Response> {
   });
 }
 
+/** A form that nobody could send. */
+const noEmailPage = (deps: PageDeps, c: PageContext, title: string) =>
+  answerPage(
+    c,
+    <Page title={title} {...frame(deps, c)}>
+      <h1>{title}</h1>
+      <p class="notice">
+        Reports go by e-mail only:{' '}
+        <a href={`/projects/${c.var.project.slug}/channels/+new?kind=email`}>add an e-mail channel</a> first.
+      </p>
+    </Page>,
+  );
+
 async function showForm(deps: PageDeps, c: PageContext, { typed, errors, detail, slug }: FormState): Promise<Response> {
   const list = await c.var.call<{ readonly channels: readonly z.infer<typeof channelSchema>[] }>(
     'GET',
@@ -199,17 +214,12 @@ async function showForm(deps: PageDeps, c: PageContext, { typed, errors, detail,
     .map((channel) => channel.slug);
   const chosen = new Set((typed['channels'] ?? '').split(','));
   const title = slug === undefined ? 'Add a report' : `Edit ${slug}`;
+  if (slug === undefined && emails.length === 0) return noEmailPage(deps, c, title);
   return answerPage(
     c,
     <Page title={title} {...frame(deps, c)}>
       <h1>{title}</h1>
       <Refusal detail={detail} />
-      {emails.length === 0 ? (
-        <p class="notice">
-          Reports go by e-mail only:{' '}
-          <a href={`/projects/${c.var.project.slug}/channels/+new?kind=email`}>add an e-mail channel</a> first.
-        </p>
-      ) : null}
       <form method="post" class="stack">
         <fieldset class="stack">
           <legend>What it is</legend>
@@ -310,6 +320,24 @@ async function sendNow(c: PageContext): Promise<Response> {
     ? `${sent.value.period} is on its way to ${sent.value.channels.join(', ')}.`
     : `Not sent: ${sent.detail}`;
   return goTo(c, pathOf(c, `/${oneOf(c)}`), text);
+}
+
+async function askToRemove(deps: PageDeps, c: PageContext): Promise<Response> {
+  if (!mayEdit(c)) return forbidden(deps, c);
+  const found = await c.var.call<Report>('GET', `/reports/${oneOf(c)}`);
+  if (!found.ok) return notePage(deps, c, 404, 'Nothing here', 'There is no such report in this project.');
+  const { slug, every, channels } = found.value;
+  return answerPage(
+    c,
+    <Page title={`Delete ${slug}`} {...frame(deps, c)}>
+      <Asking title={`Delete ${slug}?`} verb="Delete this report" back={pathOf(c, `/${slug}`)}>
+        <p>
+          {channels.join(', ')} {channels.length === 1 ? 'gets' : 'get'} no mail about a {every} by this report any
+          more. The jobs, their history and the channels stay. This cannot be taken back.
+        </p>
+      </Asking>
+    </Page>,
+  );
 }
 
 async function remove(deps: PageDeps, c: PageContext): Promise<Response> {

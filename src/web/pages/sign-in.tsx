@@ -6,6 +6,7 @@ import type { Assets } from './assets.ts';
 import type { PageDeps } from './deps.ts';
 import { goTo, takeFlash } from './flash.ts';
 import { Refusal, TextField, type Typed } from './form.tsx';
+import { createIsNobodyHere, NobodyHere } from './nobody-here.tsx';
 import { answerPage, Page } from './page.tsx';
 import { readForm } from './read-form.ts';
 import { spokenDuration } from './time.tsx';
@@ -14,15 +15,22 @@ import { wayBack } from './way-back.ts';
 /** In and out: e-mail and password, then the code where a second factor is on; or by the provider. */
 export function signInPages({ assets, database }: PageDeps, auth: Auth): Hono {
   const { provider } = auth;
-  const show = (c: Context, typed: Typed, refusal?: string, status: 200 | 401 | 403 | 429 = 200) =>
-    answerPage(c, <SignInPage {...{ assets, typed, refusal, provider }} flash={takeFlash(c)} />, status);
+  const isNobodyHere = createIsNobodyHere(database);
+  const show = async (c: Context, typed: Typed, refusal?: string, status: 200 | 401 | 403 | 429 = 200) => {
+    const isFirst = await isNobodyHere();
+    return answerPage(
+      c,
+      <SignInPage {...{ assets, typed, refusal, provider, isFirst }} flash={takeFlash(c)} />,
+      status,
+    );
+  };
   const showCode = (c: Context, to: string, refusal?: string, status: 200 | 401 | 429 = 200) =>
     answerPage(c, <CodePage assets={assets} to={to} refusal={refusal} />, status);
   return new Hono()
     .get('/sign-in', async (c) => {
       const to = wayBack(c.req.query('to'));
       const error = c.req.query('error');
-      if (error !== undefined) return show(c, { to }, PROVIDER_REFUSALS[error] ?? PROVIDER_FAILED, 403);
+      if (error !== undefined) return show(c, { to }, REFUSALS.get(error) ?? PROVIDER_FAILED, 403);
       return (await auth.readViewer(c)) ? c.redirect(to, 303) : show(c, { to });
     })
     .post('/sign-in', async (c) => {
@@ -45,7 +53,8 @@ export function signInPages({ assets, database }: PageDeps, auth: Auth): Hono {
       if (await auth.readViewer(c)) return goTo(c, to);
       const { answer, how } = await sendCode(auth, c, code);
       if (answer.status === 429) return showCode(c, to, tooMany(c, answer.headers), 429);
-      if (isOver(answer)) return goTo(c, `/sign-in?to=${encodeURIComponent(to)}`, OVER);
+      if (answer.json?.code === 'CODE_USED') return showCode(c, to, USED, 401);
+      if (isOver(answer)) return goTo(c, `/sign-in?to=${encodeURIComponent(to)}&error=${OVER}`);
       if (answer.status !== 200) return showCode(c, to, 'This code is wrong, or too old.', 401);
       keepCookies(c, answer.headers);
       await database.transaction((tx) => recordSignIn(tx, answer.json.user.id, how));
@@ -57,11 +66,14 @@ export function signInPages({ assets, database }: PageDeps, auth: Auth): Hono {
     });
 }
 
-const OVER = 'Sign in again: the time for the code is over, or too many were wrong.';
+const USED = 'This code was used already: wait for the next one.';
+
+/** Why a sign-in has to begin again, as the address says it. */
+const OVER = 'second_factor_over';
 
 /** The sign-in whose second half this is, has ended: the code alone opens nothing. */
 const isOver = ({ json }: AuthAnswer): boolean =>
-  ['INVALID_TWO_FACTOR_COOKIE', 'TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE', 'CODE_USED'].includes(json?.code);
+  ['INVALID_TWO_FACTOR_COOKIE', 'TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE'].includes(json?.code);
 
 /** Six digits are a code of the authenticator app; everything else can only be a backup code. */
 async function sendCode(auth: Auth, c: Context, typed: string) {
@@ -92,15 +104,18 @@ export function tooMany(c: Context, headers: Headers): string {
 
 const PROVIDER_FAILED = 'The provider did not sign you in. Try again, or ask whoever runs this Rollcall.';
 
-/** What better-auth, or our gates, came back from the provider with. */
-const PROVIDER_REFUSALS: Readonly<Record<string, string>> = {
-  access_denied: 'You did not let the provider sign you in.',
-  email_not_verified: 'Your provider does not vouch for your e-mail address, so it opens nothing here.',
-  email_not_found: 'Your provider does not tell your e-mail address.',
-  not_invited: 'This address is a member of no project, and nobody has invited it.',
-  account_not_linked:
-    'There is an account of this address already. Sign in with its password, and connect it under your name.',
-};
+/** What better-auth, or our gates, came back from the provider with; and why the second half of a sign-in has ended. */
+const REFUSALS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    [OVER]: 'Sign in again: the time for the code is over, or too many were wrong.',
+    access_denied: 'You did not let the provider sign you in.',
+    email_not_verified: 'Your provider does not vouch for your e-mail address, so it opens nothing here.',
+    email_not_found: 'Your provider does not tell your e-mail address.',
+    not_invited: 'This address is a member of no project, and nobody has invited it.',
+    account_not_linked:
+      'There is an account of this address already. Sign in with its password, and connect it under your name.',
+  }),
+);
 
 type SignInProps = {
   readonly assets: Assets;
@@ -108,11 +123,14 @@ type SignInProps = {
   readonly refusal: string | undefined;
   readonly flash: string | undefined;
   readonly provider: string | null;
+  /** Nobody has an account yet. */
+  readonly isFirst: boolean;
 };
 
-const SignInPage: FC<SignInProps> = ({ assets, typed, refusal, flash, provider }) => (
+const SignInPage: FC<SignInProps> = ({ assets, typed, refusal, flash, provider, isFirst }) => (
   <Page title="Sign in" assets={assets} flash={flash} isNarrow>
     <h1>Sign in</h1>
+    {isFirst ? <NobodyHere /> : null}
     <Refusal detail={refusal} />
     <form method="post" action="/sign-in" class="stack">
       <input type="hidden" name="to" value={typed['to'] ?? '/'} />

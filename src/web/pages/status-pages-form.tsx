@@ -75,7 +75,8 @@ const Rows: FC<{ rows: readonly Row[]; errors: readonly ApiFlaw[]; jobs: readonl
       <legend>What it shows</legend>
       <p class="soft small" id="rows-hint">
         One row a job, or <code>tag:web</code> for every job with the tag web. A row without a group belongs to the
-        group above it. Without a public name, the name of the job is shown. Empty rows are left out.
+        group above it. A group is of jobs or of one tag, not of both. Without a public name, the name of the job is
+        shown. Empty rows are left out.
       </p>
       {flaw === undefined ? null : <p class="wrong">{flaw}</p>}
       <table class="folds" aria-describedby="rows-hint">

@@ -3,6 +3,7 @@ import { createReadStatusView, type ReadStatusView } from '../../engine/status-p
 import { readJobSlugs } from '../../store/jobs.ts';
 import { getStatusPage } from '../../store/status-pages.ts';
 import { keyOf } from '../status/password.ts';
+import { Asking } from './asking.tsx';
 import type { ApiFlaw } from './call.ts';
 import type { PageDeps } from './deps.ts';
 import { goTo, takeFlash } from './flash.ts';
@@ -41,6 +42,7 @@ export function statusPageEditor(deps: PageDeps): Hono<PageEnv> {
       return stored ? showForm(deps, c, { stored, draft: draftOf(stored) }) : noSuchPage(deps, c);
     })
     .post('/status-pages/:slug/edit', (c) => save(deps, c))
+    .get('/status-pages/:slug/delete', (c) => (mayEdit(c) ? askToRemove(deps, c) : forbidden(deps, c)))
     .post('/status-pages/:slug/delete', (c) => remove(deps, c));
 }
 
@@ -170,15 +172,9 @@ async function showOne(deps: PageDeps, readView: ReadStatusView, c: PageContext)
               <a class="button" href={pathOf(c, `/${page.slug}/edit`)}>
                 Edit
               </a>
-              <form
-                method="post"
-                action={pathOf(c, `/${page.slug}/delete`)}
-                data-asks="Delete this page? Its address, feeds and badges lead nowhere then."
-              >
-                <button type="submit" class="danger">
-                  Delete
-                </button>
-              </form>
+              <a class="button danger" href={pathOf(c, `/${page.slug}/delete`)}>
+                Delete
+              </a>
             </>
           ) : null}
         </div>
@@ -282,6 +278,22 @@ async function put(deps: PageDeps, c: PageContext, { stored, draft }: Omit<Form,
   }
   const errors = flawsOfRows(answer.errors, sent);
   return showForm(deps, c, { stored, draft, refused: { status: answer.status, detail: answer.detail, errors } });
+}
+
+async function askToRemove(deps: PageDeps, c: PageContext): Promise<Response> {
+  const page = await readStored(c);
+  if (!page) return noSuchPage(deps, c);
+  return answerPage(
+    c,
+    <Page title={`Delete ${page.title}`} {...frame(deps, c)}>
+      <Asking title={`Delete ${page.title}?`} verb="Delete this status page" back={pathOf(c, `/${page.slug}`)}>
+        <p>
+          Its address <code>{page.url}</code>, its feeds and its badges lead nowhere then, for everybody who follows or
+          embeds them. The jobs on it ({showsText(page)}) stay as they are. This cannot be taken back.
+        </p>
+      </Asking>
+    </Page>,
+  );
 }
 
 async function remove(deps: PageDeps, c: PageContext): Promise<Response> {

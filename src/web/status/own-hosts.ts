@@ -39,10 +39,10 @@ export function isAtOwnHost(c: Context): boolean {
   return (c.env as { readonly isOwnHost?: boolean } | undefined)?.isOwnHost === true;
 }
 
-/** Lower case, without a port. */
+/** Lower case, without a port, and without the dot of the root, which some write. */
 function hostOf(url: string): string {
   const start = url.indexOf('://') + 3;
-  return (/^[^/:?#]*/.exec(url.slice(start, start + 300))?.[0] ?? '').toLowerCase();
+  return (/^[^/:?#]*/.exec(url.slice(start, start + 300))?.[0] ?? '').toLowerCase().replace(/\.$/, '');
 }
 
 function moved({ method, headers, body }: Request, url: URL): Request {

@@ -11,7 +11,7 @@ import { statusPageUrl } from '../api/status-pages.ts';
 import type { PageDeps } from '../pages/deps.ts';
 import { RETRY_AFTER_SECONDS } from '../problem.ts';
 import { createRateLimit } from '../rate-limit.ts';
-import { badgeJson, badgeSvg } from './badges.ts';
+import { type BadgeOf, badgeJson, badgeSvg } from './badges.ts';
 import { calendar, MOST_OF_JOB } from './calendar.ts';
 import { atomFeed, jsonFeed } from './feeds.ts';
 import { answerDoor, answerNote, COMMON_HEADERS, pageHeaders } from './frame.tsx';
@@ -49,19 +49,32 @@ export function statusPages(deps: StatusDeps): Hono {
     .get('/', etag(), (c) => answerPage(site, c, { isEmbedded: false }))
     .get('/embed', etag(), (c) => answerPage(site, c, { isEmbedded: true }))
     .post('/', bodyLimit({ maxSize: 4096, onError: tooLarge }), passwordForm(site, monotonic));
-  for (const [path, make] of representations(site)) one.get(path, etag(), (c) => answerFile(site, c, make));
+  for (const each of representations(site)) one.get(each.path, etag(), (c) => answerFile(site, c, each));
   return new Hono().route('/status/:slug', one);
 }
 
-function representations(site: Site): readonly (readonly [path: string, make: Make])[] {
-  const badge = (c: Context) => ({ job: c.req.query('job'), group: c.req.query('group') });
+type Representation = {
+  readonly path: string;
+  /** What it is made once under: only of badges there are several. An address has many spellings, and any query. */
+  readonly name: (c: Context) => string;
+  readonly make: Make;
+};
+
+function representations(site: Site): readonly Representation[] {
+  const of = (c: Context) => ({ job: c.req.query('job'), group: c.req.query('group') });
+  const one = (path: string, make: Make): Representation => ({ path, name: () => path, make });
+  const badge = (path: string, make: (shown: Shown, badgeOf: BadgeOf) => Rendered | null): Representation => ({
+    path,
+    name: (c) => `${path} ${JSON.stringify([of(c).job, of(c).group])}`,
+    make: (shown, c) => make(shown, of(c)),
+  });
   return [
-    ['/feed.atom', atomFeed],
-    ['/feed.json', jsonFeed],
-    ['/calendar.ics', (shown) => calendarOf(site, shown)],
-    ['/status.json', statusJson],
-    ['/badge.json', (shown, c) => badgeJson(shown, badge(c))],
-    ['/badge.svg', (shown, c) => badgeSvg(shown, badge(c))],
+    one('/feed.atom', atomFeed),
+    one('/feed.json', jsonFeed),
+    one('/calendar.ics', (shown) => calendarOf(site, shown)),
+    one('/status.json', statusJson),
+    badge('/badge.json', badgeJson),
+    badge('/badge.svg', badgeSvg),
   ];
 }
 
@@ -106,16 +119,14 @@ const html = async (page: JSX.Element): Promise<Rendered> => ({
 });
 
 /** For programs: whoever may not see it, and what is not there, get the same short answer. */
-async function answerFile(site: Site, c: Context, make: Make): Promise<Response> {
+async function answerFile(site: Site, c: Context, { name, make }: Representation): Promise<Response> {
   const headers = { ...COMMON_HEADERS, 'X-Robots-Tag': 'noindex, nofollow', 'Access-Control-Allow-Origin': '*' };
   const refusal = { ...headers, 'Content-Type': 'text/plain; charset=utf-8', 'Cache-Control': 'no-store' };
   try {
     const opened = await openOf(site, c);
     const isIn = opened && (isAdmitted(c, opened.page, opened.now) || hasKey(c, opened.page));
     const shown = isIn ? await shownOf(site, c, opened) : null;
-    const { job = '', group = '' } = c.req.query();
-    const name = `${c.req.path} ${JSON.stringify([job, group])}`;
-    const rendered = shown && (await kept(shown, name, () => make(shown, c)));
+    const rendered = shown && (await kept(shown, name(c), () => make(shown, c)));
     if (!shown || !rendered) return c.body('There is nothing here, or it needs its key.\n', 404, refusal);
     return c.body(rendered.body, 200, {
       ...headers,

@@ -62,7 +62,7 @@ const REPLICA = '00000000-0000-4000-8000-000000000001';
 const zones = loadZones();
 
 /** The API over a database of its own, with two projects that have a key each. */
-export async function startApi(at: string): Promise<TestApi> {
+export async function startApi(at: string, channels: Partial<ChannelContext> = {}): Promise<TestApi> {
   const clock = manualClock(at);
   const { database, drop } = await createTestDatabase({ now: clock.now });
   const logged: object[] = [];
@@ -77,6 +77,7 @@ export async function startApi(at: string): Promise<TestApi> {
     smtpUrl: 'smtp://127.0.0.1:2525',
     mailFrom: 'rollcall@example.org',
     zones,
+    ...channels,
   };
   const engine = engineOver(database, channelContext);
   const { ingest, evaluator, round, ...verbs } = engine;

@@ -42,6 +42,20 @@ describe('a key', () => {
     expect((await t.call('GET', '/jobs/nightly')).json.status).not.toBe('paused');
   });
 
+  test('with read alone is told no ping address: whoever has one pings', async () => {
+    const { uuid } = (await t.call('GET', '/jobs/nightly')).json;
+    expect(uuid).toMatch(/^[0-9a-f-]{36}$/);
+    const { call } = await keyWith('dashboard', 'read');
+    for (const path of ['/jobs', '/jobs/nightly', '/jobs/nightly/occurrences', '/jobs/nightly/pings', '/audit'])
+      expect(JSON.stringify((await call('GET', path)).json), path).not.toContain(uuid);
+    expect((await call('GET', '/jobs/nightly')).json).toMatchObject({ uuid: null, ping_url: null });
+    for (const scopes of [['write'], ['read', 'ping']] as const) {
+      const other = await keyWith('may ping', ...scopes);
+      const [job] = (await other.call('GET', '/jobs')).json.jobs;
+      expect(job).toMatchObject({ uuid, ping_url: `https://rollcall.example.org/ping/${uuid}` });
+    }
+  });
+
   test('with write changes and reads', async () => {
     const { call } = await keyWith('deploy', 'write');
     expect((await call('PUT', '/jobs/deployed', JOB)).status).toBe(201);
@@ -107,5 +121,13 @@ describe('a key', () => {
     const { json } = await t.call('GET', '/audit?limit=1');
     expect(json.entries[0].text).toBe(`api key nightly deploy (${key.slice(0, 4)}…) paused job nightly`);
     await call('POST', '/jobs/nightly/resume');
+  });
+
+  test('without a name is in the audit as the list of keys shows it', async () => {
+    await t.call('POST', '/jobs/nightly/pause');
+    const { json } = await t.call('GET', '/audit?limit=1');
+    const { hint } = (await listed('')) ?? {};
+    expect([hint, json.entries[0].text]).toEqual(['test', 'api key test… paused job nightly']);
+    await t.call('POST', '/jobs/nightly/resume');
   });
 });

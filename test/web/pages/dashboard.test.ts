@@ -212,7 +212,10 @@ describe('an empty project', () => {
     expect(made.location).toBe(`${PAGE}/first-ping/nightly-backup`);
     const waiting = (await t.open(made.location ?? '')).text;
     const { ping_url } = (await t.call('GET', '/jobs/nightly-backup')).json;
-    expect(waiting).toContain(`curl -fsS -m 10 --retry 5 ${ping_url}`);
+    const curl = 'curl -fsS -m 10 --retry 5 --retry-connrefused -o /dev/null';
+    expect(waiting).toContain(`<code>${curl} ${ping_url}</code>`);
+    // With the exit code, or a run that failed would count as a success.
+    expect(waiting).toContain(`<code>; ${curl} ${ping_url}/$?</code>`);
     expect(waiting).toContain('Waiting for the first ping');
     await t.ping('nightly-backup', 'success');
     expect((await t.open(made.location ?? '')).text).toContain('It came.');

@@ -163,6 +163,17 @@ describe('the stream of events', () => {
     await listener.close(0);
   });
 
+  test('tells nothing more to who is signed out', async () => {
+    const { url, feed, listener, signOut } = await startStream();
+    const reader = readerOf(await fetch(`${url}?since=${await mark()}`));
+    await readUntil(reader, ':\n\n');
+    signOut();
+    await t.ping('nightly', 'success');
+    await feed.look();
+    expect(await readUntil(reader, null)).toBe('event: ended\ndata: \n\n(end)');
+    await listener.close(0);
+  });
+
   test('does not keep the process when it stops', async () => {
     const { url, stopping, listener } = await startStream();
     const reader = readerOf(await fetch(url));

@@ -136,6 +136,21 @@ describe('a new job', () => {
     expect(text.match(/<details open/g)?.length).toBeGreaterThanOrEqual(3);
   });
 
+  test('copies another job, all but its name', async () => {
+    const { text } = await site.open(`${NEW}?from=whole`);
+    expect(text).toContain('<h1>New job</h1>');
+    for (const name of ['name', 'slug']) expect(fieldOf(text, name)).toContain('value=""');
+    expect(text).toContain('30 2 * * *\nevery 2h from 2026-01-01T00:30:00Z</textarea>');
+    for (const [name, value] of [
+      ['zone', 'Europe/Berlin'],
+      ['grace', '3m'],
+      ['alert_after.missing.of', '3'],
+    ] as const)
+      expect(fieldOf(text, name)).toContain(`value="${value}"`);
+    expect((await site.open('/projects/default/jobs/whole')).text).toContain(`href="${NEW}?from=whole"`);
+    expect((await site.open(`${NEW}?from=nobody`)).status).toBe(404);
+  });
+
   test('a slug that is taken is refused, and the job that has it stays as it is', async () => {
     await site.send(NEW, { ...NIGHTLY, slug: 'taken' });
     const again = await site.send(NEW, { ...NIGHTLY, slug: 'taken', lines: '0 5 * * *' });
@@ -209,6 +224,38 @@ describe('the preview', () => {
     expect(unescaped(both.text)).toContain('Day of month "1" and day of week "1" are both set');
   });
 
+  test('follows the errors that the page told of, and no others', async () => {
+    const told = 'lines zone missed_runs grace alert_after.failed after';
+    const wrong = { name: 'Told', kind: 'times', lines: '61 2 * * *', zone: '', grace: 'soon', early: 'soon', told };
+    const place = (text: string, id: string) =>
+      new RegExp(`<hx-partial hx-target="#${id}"[^>]*>([^<]*)</hx-partial>`).exec(text)?.[1]?.trim();
+    const first = (await site.send(PREVIEW, { ...wrong, zone: 'UTC' }, live)).text;
+    expect(place(first, 'f-lines-wrong')).toContain('61 is out of range');
+    expect(place(first, 'f-zone-wrong')).toBe('');
+    expect(place(first, 'policy-wrong')).toContain('none is assumed');
+    expect(place(first, 'f-grace-wrong')).toContain('not a duration');
+    expect(place(first, 'wrong-failed')).toBe('');
+    // Not red so far, and a circle of jobs is found in saving only.
+    expect([place(first, 'f-early-wrong'), place(first, 'f-after-wrong')]).toEqual([undefined, undefined]);
+    const mended = { ...NIGHTLY, name: 'Told', told: 'lines zone missed_runs grace' };
+    const last = (await site.send(PREVIEW, mended, live)).text;
+    for (const id of ['f-lines-wrong', 'f-zone-wrong', 'policy-wrong', 'f-grace-wrong'])
+      expect(place(last, id)).toBe('');
+    expect(place(last, 'still-wrong')).toContain('it can be saved');
+    expect((await site.send(PREVIEW, NIGHTLY, live)).text).not.toContain('-wrong');
+    const page = (await site.send(NEW, wrong)).text;
+    expect(page).toMatch(/name="told" value="[^"]*\bgrace\b/);
+    for (const id of ['f-lines-wrong', 'f-zone-wrong', 'policy-wrong', 'f-grace-wrong', 'still-wrong'])
+      expect(page.split(`id="${id}"`)).toHaveLength(2);
+  });
+
+  test('a button fills in a zone in place', async () => {
+    const { text } = await site.send(PREVIEW, { ...NIGHTLY, zone: '', use_zone: 'UTC' }, live);
+    expect(text).toContain('2026-10-21 02:30 UTC');
+    expect(text).toMatch(/<hx-partial hx-target="#f-zone" hx-swap="outerHTML"><input id="f-zone"[^>]*value="UTC"/);
+    expect((await site.open(NEW)).text).toMatch(/<button[^>]*name="use_zone"[^>]*hx-post="[^"]*\/jobs\/preview"/);
+  });
+
   test('of an edit says what a change of the schedule does', async () => {
     await site.send(NEW, { ...NIGHTLY, name: 'Edited' });
     const same = await site.send(PREVIEW, { ...NIGHTLY, job: 'edited' }, live);
@@ -266,7 +313,7 @@ describe('an edit', () => {
     const live = { 'HX-Request': 'true' };
     const unchanged = await site.send(path, { ...settings, grace: '30m' }, live);
     expect(unchanged.text).toContain('would have told you 2 times');
-    expect(unchanged.text).toContain('As often as it did.');
+    expect(unchanged.text).toContain('It did tell you as often.');
     const stricter = await site.send(path, { ...settings, grace: '5m' }, live);
     expect(stricter.text).toContain('would have told you 3 times');
     expect(stricter.text).toContain('It did tell you 2 times.');

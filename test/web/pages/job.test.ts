@@ -135,6 +135,17 @@ test('a page that reads itself again gets nothing while its own job is as it was
   expect((await site.open(path, { 'HX-Request': 'true' })).status).toBe(200);
 });
 
+test('a job that a ping made says so, until somebody has looked at its schedule', async () => {
+  const review = (unreviewed: boolean) =>
+    site.database.transaction((tx) => tx.sql`update jobs set unreviewed = ${unreviewed} where slug = 'bills'`);
+  await review(true);
+  const { text } = await site.open(JOB);
+  expect(text).toContain(`this job was made by its first ping. <a href="${JOB}/edit">Check its schedule</a>`);
+  expect(text).not.toContain('/api/v1/jobs');
+  await review(false);
+  expect((await site.open(JOB)).text).not.toContain('nreviewed');
+});
+
 test('an unknown job is a page that says so, and one named "new" is a job like any other', async () => {
   expect((await site.open('/projects/default/jobs/nothing')).status).toBe(404);
   expect((await site.open('/projects/default/jobs/Not%20a%20slug')).status).toBe(404);

@@ -172,10 +172,29 @@ describe('what is wrong is said at its field', () => {
     });
     expect(status).toBe(400);
     expect(errorOf(text, 'zone')).toBeDefined();
-    expect(errorOf(text, 'jobs')).toContain('no such job');
+    // A page needs no call of the API: it offers the slugs.
+    expect(errorOf(text, 'jobs')).toMatch(/no such job in this project$/);
+    expect(text).toMatch(/name="jobs"[^>]*list="job-slugs"/);
+    expect(text).toContain('<datalist id="job-slugs"><option value="backup"');
     expect(text).toContain('row 2, start:');
     expect(text).toContain('row 2, duration:');
     expect(text).toMatch(/name="weekly\.1\.duration" value="long"/);
+  });
+
+  test('a number without a unit could be seconds or minutes', async () => {
+    const said = 'Write 90s, 90m or 90h: a number alone could be any of them.';
+    const once = { name: 'Bare', kind: 'once', zone: 'UTC', duration: '90' };
+    expect(errorOf((await site.send(`${ALL}/+new`, once)).text, 'duration')).toBe(said);
+    expect((await site.send(`${ALL}/preview`, once, { 'HX-Request': 'true' })).text).toContain(said);
+    const cron = { name: 'Bare', kind: 'cron', zone: 'UTC', cron: '0 2 * * *', cron_duration: '90' };
+    expect(errorOf((await site.send(`${ALL}/+new`, cron)).text, 'cron_duration')).toBe(said);
+    const weekly = { 'weekly.0.days': ['sun'], 'weekly.0.start': '02:30', 'weekly.0.duration': '90' };
+    const rows = await site.send(`${ALL}/+new`, { name: 'Bare', kind: 'weekly', zone: 'UTC', ...weekly });
+    expect(rows.text).toContain(`row 1, duration: ${said}`);
+    expect((await site.call('GET', '/maintenance/bare')).status).toBe(404);
+    const exact = await site.send(`${ALL}/preview`, { ...once, duration: '90s' }, { 'HX-Request': 'true' });
+    expect(exact.text).toContain('1 min 30 s');
+    expect(exact.text).toContain('The next window<');
   });
 
   test('times that are none, nobody named, and a slug that is taken', async () => {
@@ -217,6 +236,20 @@ describe('an edit', () => {
     expect((await site.open(`${ALL}/patch`)).status).toBe(404);
     expect((await site.send(`${ALL}/patch/end`, {})).status).toBe(404);
   });
+});
+
+test('ending a window asks first, and says what follows', async () => {
+  await site.call('PUT', '/maintenance/asked', {
+    name: 'Asked',
+    from: '2030-01-01T00:00:00Z',
+    until: '2030-01-01T01:00:00Z',
+  });
+  expect((await site.open(`${ALL}/asked`)).text).toContain(`href="${ALL}/asked/end"`);
+  const { status, text } = await site.open(`${ALL}/asked/end`);
+  expect([status, text.includes('End Asked?')]).toEqual([200, true]);
+  expect(text).toContain(`<a href="${ALL}/asked">Keep it</a>`);
+  expect((await site.call('GET', '/maintenance/asked')).status).toBe(200);
+  await site.call('DELETE', '/maintenance/asked');
 });
 
 test('whoever may only look sees windows and no forms', async () => {

@@ -11,7 +11,9 @@ beforeAll(async () => {
 afterAll(() => site.drop());
 
 test('without an e-mail channel the form says what is needed first', async () => {
-  expect((await site.open(`${REPORTS}/+new`)).text).toContain('add an e-mail channel');
+  const { text } = await site.open(`${REPORTS}/+new`);
+  expect(text).toContain('add an e-mail channel');
+  expect(text).not.toContain('<form');
 });
 
 test('a report is added by a form, refused with what is wrong at its field, and shows what it would say now', async () => {
@@ -37,6 +39,22 @@ test('a slug that is taken is refused; an edit replaces', async () => {
   expect((await site.send(`${REPORTS}/weekly/edit`, fields)).location).toBe(`${REPORTS}/weekly`);
   expect((await site.call('GET', '/reports/weekly')).json.every).toBe('month');
   expect((await site.open(REPORTS)).text).toContain('month, UTC');
+});
+
+test('a week in which nothing was due says so', async () => {
+  await site.call('PUT', '/reports/quiet', { every: 'week', zone: 'UTC', channels: ['mail'], tags: ['nobody'] });
+  const { text } = await site.open(`${REPORTS}/quiet?period=2026-W10`);
+  expect(text).toContain('2026-W10 so far: nothing was due');
+  expect(text).not.toContain('nothing counted');
+});
+
+test('deleting a report asks first, and says who gets it no more', async () => {
+  expect((await site.open(`${REPORTS}/weekly`)).text).toContain(`href="${REPORTS}/weekly/delete"`);
+  const { status, text } = await site.open(`${REPORTS}/weekly/delete`);
+  expect([status, text.includes('Delete weekly?'), text.includes('mail gets no mail')]).toEqual([200, true, true]);
+  expect(text).toContain(`<a href="${REPORTS}/weekly">Keep it</a>`);
+  expect((await site.call('GET', '/reports/weekly')).status).toBe(200);
+  expect((await site.open(`${REPORTS}/none/delete`)).status).toBe(404);
 });
 
 test('a deleted report is gone', async () => {

@@ -43,10 +43,22 @@ describe('invitations', () => {
       '/projects/default',
     );
     expect((await browser.open('/projects/default/settings')).status).toBe(403);
+    expect((await browser.open('/projects/default')).text).not.toContain('/projects/default/settings');
+    expect((await ada.open('/projects/default')).text).toContain('/projects/default/settings');
     const again = site.browser();
     expect((await again.open(link)).status).toBe(410);
     expect((await again.send(link, { name: 'Twice', password: 'long enough for all' })).status).toBe(410);
     expect(await auditOf(site)).toContain('once@example.org became viewer: invited by ada@example.org');
+  });
+
+  test('end with the membership: who was removed cannot come back by one that was never used', async () => {
+    const who = { name: 'Bea', email: 'bea@example.org', password: 'bea has been here' };
+    const bea = await join(site, ada, { ...who, role: 'viewer' });
+    const better = await inviteLink(ada, { email: who.email, role: 'editor' });
+    await ada.send(`${SETTINGS}/members/${await idOf(who.email)}/remove`);
+    expect((await bea.open('/projects/default')).status).toBe(404);
+    expect((await bea.send(better)).status).toBe(410);
+    expect((await bea.open('/projects/default')).status).toBe(404);
   });
 
   test('of two who accept at the same moment one is in, and no second account is left', async () => {
@@ -153,6 +165,19 @@ describe('members', () => {
     });
   });
 
+  test('are asked before one is removed or leaves, on a page of its own', async () => {
+    const id = await idOf(ADA.email);
+    expect((await ada.open(`${SETTINGS}/members`)).text).toContain(`href="${SETTINGS}/members/${id}/remove"`);
+    const removal = (await ada.open(`${SETTINGS}/members/${id}/remove`)).text;
+    expect(removal).toContain('Remove Ada Marsh?');
+    expect(removal).toMatch(/href="[^"]*\/settings\/members">Keep it/);
+    expect((await ada.open('/account')).text).toContain('href="/account/leave?project=default"');
+    const leaving = (await ada.open('/account/leave?project=default')).text;
+    expect(leaving).toMatch(/Leave [^<]*\?/);
+    expect(leaving).toContain('name="project" value="default"');
+    expect((await ada.open(SETTINGS)).status).toBe(200);
+  });
+
   test('a demoted owner is a viewer at their next request', async () => {
     const grace = site.browser();
     await grace.send('/sign-in', { ...GRACE, to: '/' });
@@ -174,7 +199,11 @@ describe('keys', () => {
     const { text } = await ada.open(`${SETTINGS}/keys`);
     expect(text).not.toContain(key);
     expect(text).toContain(`${key.slice(0, 4)}…`);
-    const [, revoke = ''] = /grafana[\s\S]*?action="([^"]*\/revoke)"/.exec(text) ?? [];
+    const [, revoke = ''] = /grafana[\s\S]*?href="([^"]*\/revoke)"/.exec(text) ?? [];
+    const asked = (await ada.open(revoke)).text;
+    expect(asked).toContain(`Revoke API key grafana (${key.slice(0, 4)}…)?`);
+    expect(asked).toMatch(/<form method="post"><button type="submit" class="danger">/);
+    expect((await api(key, '/jobs')).status).toBe(200);
     expect((await ada.send(revoke)).status).toBe(303);
     expect((await api(key, '/jobs')).status).toBe(401);
     expect((await auditOf(site)).slice(0, 2)).toEqual([

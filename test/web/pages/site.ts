@@ -1,5 +1,6 @@
 import { Hono } from 'hono';
 import { createVersionCache } from '../../../src/engine/working-set.ts';
+import type { ChannelContext } from '../../../src/notify/channel.ts';
 import { createClientAddress } from '../../../src/web/client-address.ts';
 import { loadAssets } from '../../../src/web/pages/assets.ts';
 import type { PageDeps } from '../../../src/web/pages/deps.ts';
@@ -35,8 +36,8 @@ const assets = loadAssets();
 const ORIGIN = 'https://rollcall.example.org';
 
 /** The pages over a database of their own. Who is signed in is said by the test: sign-in has tests of its own. */
-export async function startSite(at: string): Promise<TestSite> {
-  const api = await startApi(at);
+export async function startSite(at: string, channels: Partial<ChannelContext> = {}): Promise<TestSite> {
+  const api = await startApi(at, channels);
   let role: Role | null = 'owner';
   const pages = createPages({
     ...pageDeps(api),

@@ -2,6 +2,7 @@ import type { FC } from 'hono/jsx';
 import type { Zone } from '../../../core/zone.ts';
 import type { AccountView, PersonSession } from '../../../store/people.ts';
 import type { SignedIn } from '../../auth.ts';
+import { Asking } from '../asking.tsx';
 import type { ApiFlaw } from '../call.ts';
 import { flawOf, Refusal, TextField, type Typed } from '../form.tsx';
 import { Time } from '../time.tsx';
@@ -195,12 +196,9 @@ const Projects: FC<{ projects: readonly Membership[] }> = ({ projects }) => (
           <span>
             <a href={`/projects/${slug}`}>{name}</a> <span class="soft">{role}</span>
           </span>
-          <form method="post" action="/account/leave" class="inline">
-            <input type="hidden" name="project" value={slug} />
-            <button type="submit" class="small danger" data-asks={`Leave ${name}? You lose access at once.`}>
-              Leave<span class="unseen"> {name}</span>
-            </button>
-          </form>
+          <a class="button small danger" href={`/account/leave?project=${slug}`}>
+            Leave<span class="unseen"> {name}</span>
+          </a>
         </li>
       ))}
     </ul>
@@ -208,4 +206,14 @@ const Projects: FC<{ projects: readonly Membership[] }> = ({ projects }) => (
       <a href="/projects">All projects, and a new one</a>
     </p>
   </section>
+);
+
+/** Asks before somebody gives up what only an owner can give back. */
+export const AskToLeave: FC<{ project: Membership }> = ({ project: { slug, name, role } }) => (
+  <Asking title={`Leave ${name}?`} verb="Leave this project" fields={{ project: slug }} back="/account">
+    <p>
+      You are {role === 'viewer' ? 'a' : 'an'} {role} there, and lose access at once. To come back you need an
+      invitation of an owner.
+    </p>
+  </Asking>
 );

@@ -9,6 +9,8 @@ import type { ApiFlaw } from '../call.ts';
 import type { PageDeps } from '../deps.ts';
 import { goTo, takeFlash } from '../flash.ts';
 import { flawOf, Refusal, TextField } from '../form.tsx';
+import { Copy } from '../job/copy.tsx';
+import { CURL } from '../job/pay.ts';
 import { notePage } from '../note.tsx';
 import { answerPage, Page } from '../page.tsx';
 import { Ago, Time } from '../time.tsx';
@@ -74,8 +76,8 @@ export const EmptyProject: FC<{ project: string; isEditor: boolean; isEmpty: boo
     {isEditor ? (
       <>
         <p>
-          Give your first job a name and say how often it runs. You get a URL: call it at the end of the job, and
-          Rollcall tells you when the call does not come.
+          Give your first job a name and say how often it runs. You get a line to put at the end of the job, and
+          Rollcall tells you when it does not come, or comes with a failure.
         </p>
         <form class="stack first-job" method="post" action={`/projects/${project}/first-job`}>
           <Refusal detail={typed.detail} />
@@ -156,15 +158,14 @@ async function readFirstPing({ database }: PageDeps, projectId: number, slug: st
 
 const HowToPing: FC<{ url: string }> = ({ url }) => (
   <section class="stack-s">
-    <p>Run this now, and put it at the end of the job:</p>
-    <div class="copies">
-      <pre tabindex={0}>
-        <code id="curl">curl -fsS -m 10 --retry 5 {url}</code>
-      </pre>
-      <button class="small" type="button" data-copies="curl" hidden>
-        Copy
-      </button>
-    </div>
+    <p>Run this now, to see that it comes:</p>
+    <Copy id="curl" text={`${CURL} ${url}`} label="the line to run now" />
+    <p>
+      Then put this behind the job's command, on its line of the crontab; in a script, on the next line and without the
+      first <code>;</code>. <code>$?</code> is the exit code of the command: without <code>/$?</code> a run that fails
+      counts as a success, and after <code>&amp;&amp;</code> it is not heard of at all.
+    </p>
+    <Copy id="in-job" text={`; ${CURL} ${url}/$?`} label="the end of the job's line" />
     <p class="small soft">The URL is a secret: whoever knows it can report runs of this job.</p>
   </section>
 );

@@ -8,7 +8,6 @@ export const Live: FC<{ project: string; mark: string }> = ({ project, mark }) =
     {...{
       'hx-sse:connect': `/projects/${project}/events?since=${encodeURIComponent(mark)}`,
       'hx-sse:close': 'ended',
-      'hx-config': 'sse.reconnectDelay:2s',
     }}
   />
 );

@@ -38,7 +38,11 @@ export const ChannelFields: FC<AlertProps> = ({ draft, flaws, channels }) => {
           </label>
         ))}
       </div>
-      {flaws.has('channels') ? <p class="wrong">{flaws.get('channels')}</p> : null}
+      {flaws.has('channels') ? (
+        <p class="wrong" id="f-channels-wrong">
+          {flaws.get('channels')}
+        </p>
+      ) : null}
     </div>
   );
 };

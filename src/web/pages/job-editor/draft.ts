@@ -209,6 +209,11 @@ export function draftOf(job: ShownJob): Draft {
   };
 }
 
+/** The form for another job like this one: only what names it is missing. */
+export function copyOf(job: ShownJob): Draft {
+  return { ...draftOf(job), name: [], slug: [] };
+}
+
 const EPOCH = '1970-01-01T00:00:00Z';
 
 function scheduleFields(schedules: ShownJob['schedules']): Draft {

@@ -4,6 +4,7 @@ import { Field, Refusal, TextField } from '../form.tsx';
 import { ChannelFields, RareFields, ThresholdFields } from './alert-fields.tsx';
 import { DeadlineFields } from './deadline-fields.tsx';
 import { type Draft, type ShownJob, textOf } from './draft.ts';
+import { ToldFlaws } from './live-flaws.tsx';
 import { PolicyFields } from './policy-fields.tsx';
 import type { Preview } from './preview.ts';
 import { SchedulePreview } from './preview-parts.tsx';
@@ -40,6 +41,7 @@ export const JobForm: FC<JobFormProps> = (props) => {
         Save
       </button>
       {stored ? <input type="hidden" name="job" value={stored.slug} /> : null}
+      <ToldFlaws flaws={flaws} />
       <Refusal detail={props.refusal} />
       <NameFields draft={draft} flaws={flaws} isNew={stored === null} />
       <fieldset>

@@ -17,13 +17,11 @@ export const ReplayPanel: FC<ShownReplay & { viewerZone: Zone }> = ({ replay, zo
     <div class="stack" id="replay" role="status">
       <p>
         <strong>
-          Under these settings, {spanText(replay)} would have told you {times(told)}
-          {told === 0 ? '.' : ':'}
+          Under these settings, {spanText(replay)} would have told you {times(told)}.
         </strong>{' '}
         <span class="soft">
-          {was === told ? 'As often as it did.' : `It did tell you ${times(was)}.`} Replayed over{' '}
-          {replay.pings.toLocaleString('en')} {replay.pings === 1 ? 'ping' : 'pings'}, with pauses, maintenance and
-          blind windows as they were.
+          {wasText(told, was)} Replayed over {replay.pings.toLocaleString('en')} {replay.pings === 1 ? 'ping' : 'pings'}
+          , with pauses, maintenance and blind windows as they were.
           {replay.untold === 0 ? '' : ` ${replay.untold} more opened, and ended or stayed below alert_after.`}
         </span>
       </p>
@@ -124,6 +122,11 @@ function isSame(one: ReplayedIncident, other: PastIncident): boolean {
 }
 
 const times = (count: number): string => (count === 1 ? 'once' : count === 0 ? 'nothing' : `${count} times`);
+
+function wasText(told: number, was: number): string {
+  if (was !== told) return `It did tell you ${times(was)}.`;
+  return told === 0 ? 'It told you nothing either.' : 'It did tell you as often.';
+}
 
 const DAY_MS = 86_400_000;
 

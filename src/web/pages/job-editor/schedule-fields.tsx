@@ -83,6 +83,7 @@ export const ScheduleFields: FC<FieldsProps & { viewerZone: Zone; isNew: boolean
         hint="The zone whose local clock the schedule follows. It is not assumed to be UTC, or yours."
         offers={isNew || textOf(draft, 'zone') === '' ? [...new Set([viewerZone.name, 'UTC'])] : []}
         action={props.action}
+        preview="#schedule-preview"
       />
     </div>
   );

@@ -1,4 +1,5 @@
 import { type Context, Hono } from 'hono';
+import { Asking } from '../asking.tsx';
 import type { ApiAnswer } from '../call.ts';
 import type { PageDeps } from '../deps.ts';
 import { goTo } from '../flash.ts';
@@ -50,25 +51,16 @@ async function deletionPage(deps: PageDeps, c: Context<PageEnv>): Promise<Respon
     c,
     view,
     { title: 'Delete' },
-    <section class="stack" aria-labelledby="delete">
-      <h2 id="delete">Delete {name}?</h2>
-      <p>
-        The job is gone at once, with all its occurrences, runs, pings and incidents. Its ping URL answers 404 from then
-        on. This cannot be taken back. To be left in peace for a while, pause it.
-      </p>
-      {view.mayEdit ? (
-        <div class="row">
-          <form method="post" action={`${view.base}/delete`}>
-            <button type="submit" class="danger">
-              Delete this job
-            </button>
-          </form>
-          <a href={view.base}>Keep it</a>
-        </div>
-      ) : (
-        <p class="soft">You are a viewer of this project: an editor can delete it.</p>
-      )}
-    </section>,
+    view.mayEdit ? (
+      <Asking title={`Delete ${name}?`} verb="Delete this job" back={view.base} isPart>
+        <p>
+          The job is gone at once, with all its occurrences, runs, pings and incidents. Its ping URL answers 404 from
+          then on. This cannot be taken back. To be left in peace for a while, pause it.
+        </p>
+      </Asking>
+    ) : (
+      <p class="soft">You are a viewer of this project: an editor can delete it.</p>
+    ),
   );
 }
 

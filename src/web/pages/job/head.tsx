@@ -2,9 +2,11 @@ import type { FC } from 'hono/jsx';
 import type { State } from '../../../core/occurrence.ts';
 import type { JobStatus } from '../../../core/status.ts';
 import { parseInstant } from '../../../core/time.ts';
+import type { OccurrenceReading } from '../../../engine/reading.ts';
 import { Glyph } from '../roll.tsx';
 import { Ago, Time } from '../time.tsx';
 import type { JobView } from './frame.tsx';
+import { isHeartbeat } from './load.ts';
 import { policyWords, scheduleText, scheduleWords } from './words.ts';
 
 const GLYPHS: Readonly<Record<JobStatus, State>> = {
@@ -49,7 +51,7 @@ export const JobHead: FC<{ view: JobView; isWhole: boolean }> = ({ view, isWhole
             </a>
           ))}
         </div>
-        {mayEdit && isWhole ? <Actions base={base} isPaused={stored.pausedAt !== null} /> : null}
+        {mayEdit && isWhole ? <Actions view={view} isPaused={stored.pausedAt !== null} /> : null}
       </div>
       {isWhole && json.description !== '' ? <p class="soft">{json.description}</p> : null}
       {isWhole ? <Notes view={view} /> : null}
@@ -58,7 +60,7 @@ export const JobHead: FC<{ view: JobView; isWhole: boolean }> = ({ view, isWhole
   );
 };
 
-const Actions: FC<{ base: string; isPaused: boolean }> = ({ base, isPaused }) => (
+const Actions: FC<{ view: JobView; isPaused: boolean }> = ({ view: { base, projectPath, job }, isPaused }) => (
   <div class="row toolbar">
     <a class="button" href={`${base}/edit`}>
       Edit
@@ -66,7 +68,10 @@ const Actions: FC<{ base: string; isPaused: boolean }> = ({ base, isPaused }) =>
     <form method="post" action={`${base}/${isPaused ? 'resume' : 'pause'}`}>
       <button type="submit">{isPaused ? 'Resume' : 'Pause'}</button>
     </form>
-    <a class="button" href={`${base}/delete`}>
+    <a class="button" href={`${projectPath}/jobs/+new?from=${job.stored.slug}`}>
+      Copy this job
+    </a>
+    <a class="button danger" href={`${base}/delete`}>
       Delete
     </a>
   </div>
@@ -74,10 +79,19 @@ const Actions: FC<{ base: string; isPaused: boolean }> = ({ base, isPaused }) =>
 
 /** What a person must know to read the rest: why it is quiet, what it waits for, what is odd about it. */
 const Notes: FC<{ view: JobView }> = ({ view }) => {
-  const { job, projectPath, viewerZone } = view;
+  const { job, base, projectPath, viewerZone, mayEdit } = view;
   const { stored, zone, maintenance, json, now } = job;
+  // That it is unreviewed is said above, in the words of a page.
+  const warnings = json.warnings.filter((warning) => !warning.startsWith('unreviewed:'));
   return (
     <>
+      {json.unreviewed ? (
+        <p class="notice">
+          Unreviewed: this job was made by its first ping.{' '}
+          {mayEdit ? <a href={`${base}/edit`}>Check its schedule</a> : 'An editor should check its schedule'}; saving it
+          is the review.
+        </p>
+      ) : null}
       {stored.pausedAt === null ? null : (
         <p class="notice">
           Paused since <Time at={stored.pausedAt} zone={zone} viewerZone={viewerZone} />: what is due until it is
@@ -97,11 +111,11 @@ const Notes: FC<{ view: JobView }> = ({ view }) => {
           <Time at={due} zone={zone} viewerZone={viewerZone} />: until that is done nobody is called about this one.
         </p>
       ))}
-      {json.warnings.length === 0 ? null : (
+      {warnings.length === 0 ? null : (
         <details class="small" id="job-warnings" hx-morph-skip>
-          <summary>{json.warnings.length === 1 ? 'A note' : `${json.warnings.length} notes`} about this job</summary>
+          <summary>{warnings.length === 1 ? 'A note' : `${warnings.length} notes`} about this job</summary>
           <ul>
-            {json.warnings.map((warning) => (
+            {warnings.map((warning) => (
               <li>{warning}</li>
             ))}
           </ul>
@@ -112,7 +126,7 @@ const Notes: FC<{ view: JobView }> = ({ view }) => {
 };
 
 const Facts: FC<{ view: JobView }> = ({ view }) => {
-  const { job, base, viewerZone } = view;
+  const { job, viewerZone } = view;
   const { stored, json, zone, lastDone, now } = job;
   const { definition } = stored;
   const next = json.next_due && parseInstant(json.next_due.scheduled_for);
@@ -143,22 +157,37 @@ const Facts: FC<{ view: JobView }> = ({ view }) => {
         )}
       </dd>
       <dt>Last done</dt>
-      <dd>
-        {lastDone === null ? (
-          <span class="soft">never so far</span>
-        ) : (
-          <>
-            <a href={`${base}/occurrences/${lastDone.key}`}>
-              <Time at={lastDone.scheduledFor} zone={zone} viewerZone={viewerZone} />
-            </a>
-            {lastDone.completedAt === null ? null : (
-              <>
-                , ended <Ago at={lastDone.completedAt} now={now} />
-              </>
-            )}
-          </>
-        )}
-      </dd>
+      <dd>{lastDone === null ? <span class="soft">never so far</span> : <LastDone view={view} done={lastDone} />}</dd>
     </dl>
+  );
+};
+
+/** Of what may be done long before it is due, when that was comes first. */
+const LastDone: FC<{ view: JobView; done: OccurrenceReading }> = ({ view, done }) => {
+  const { job, base, viewerZone } = view;
+  const { key, scheduledFor, completedAt, settledAt } = done;
+  const at = completedAt ?? settledAt;
+  const path = `${base}/occurrences/${key}`;
+  const due = <Time at={scheduledFor} zone={job.zone} viewerZone={viewerZone} />;
+  if (at !== null && (isHeartbeat(job) || scheduledFor > job.now)) {
+    return (
+      <>
+        <Ago at={at} now={job.now} />,{' '}
+        <a href={path}>
+          <Time at={at} zone={job.zone} viewerZone={viewerZone} />
+        </a>
+        , <span class="soft">was due by {due}</span>
+      </>
+    );
+  }
+  return (
+    <>
+      <a href={path}>{due}</a>
+      {completedAt === null ? null : (
+        <>
+          , ended <Ago at={completedAt} now={job.now} />
+        </>
+      )}
+    </>
   );
 };

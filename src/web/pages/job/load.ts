@@ -1,4 +1,5 @@
 import type { Context } from 'hono';
+import { heartbeatPeriod } from '../../../core/definition.ts';
 import type { Instant } from '../../../core/time.ts';
 import type { Zone } from '../../../core/zone.ts';
 import { type OccurrenceReading, type ReadableJob, readableJob, withOwed } from '../../../engine/reading.ts';
@@ -10,7 +11,7 @@ import type { MaintenanceNow } from '../../../store/withholding.ts';
 import { caughtUpJob } from '../../api/bring-to-now.ts';
 import { jobJson, tablesOf } from '../../api/job-json.ts';
 import type { PageDeps } from '../deps.ts';
-import type { PageEnv } from '../viewer.ts';
+import { type Membership, mayAs, type PageEnv } from '../viewer.ts';
 
 /** A job as every one of its pages shows it. */
 export type LoadedJob = {
@@ -26,6 +27,9 @@ export type LoadedJob = {
   readonly now: Instant;
 };
 
+/** Its occurrences are done, as a rule, before they are due. */
+export const isHeartbeat = ({ stored }: LoadedJob): boolean => heartbeatPeriod(stored.definition.schedules) !== null;
+
 /**
  * Brings the job of this page to now, and reads it and what else the page needs in one transaction; null: there is no such
  * job. The number of statements does not depend on how long its history is.
@@ -40,25 +44,30 @@ export async function loadJob<T>(
   const id = await caughtUpJob(deps, { projectId: project.id, actor: viewer.email }, slug);
   if (id === null) return null;
   return deps.database.transaction(async (tx) => {
-    const job = await readLoaded(deps, tx, project.id, id);
+    const job = await readLoaded(deps, tx, project, id);
     return job && { ...(await read(tx, job)), job };
   });
 }
 
-async function readLoaded(deps: PageDeps, tx: Tx, projectId: number, id: number): Promise<LoadedJob | null> {
-  const { zones, publicUrl } = deps;
+async function readLoaded(
+  { zones, publicUrl, readMaintenance }: PageDeps,
+  tx: Tx,
+  { id: projectId, role }: Membership,
+  id: number,
+): Promise<LoadedJob | null> {
+  const showsPingUrl = mayAs(role, 'editor');
   const [stored] = await readJobs(tx, [id]);
   if (!stored) return null;
   const minuteUse = await readMinuteUse(tx, projectId);
   const channels = await readChannelSlugs(tx, projectId);
   const zoneOf = await createVersionZones(zones).read(tx, tablesOf(stored));
   const readable = await readableJob(tx, stored, zones);
-  const held = await deps.readMaintenance?.(tx, [id]);
+  const held = await readMaintenance?.(tx, [id]);
   const done = stored.lastCompleted ? await occurrencesAt(tx, id, [stored.lastCompleted.scheduledFor]) : [];
   const [lastDone = null] = await withOwed(tx, readable, done, zones);
   return {
     stored,
-    json: jobJson(stored, { zoneOf, publicUrl, minuteUse, channels, now: tx.now }),
+    json: jobJson(stored, { zoneOf, publicUrl, showsPingUrl, minuteUse, channels, now: tx.now }),
     readable,
     zone: stored.newestVersion ? orUtc(zoneOf(stored.newestVersion)) : orUtc(zones.get(stored.definition.zone)),
     maintenance: held?.get(id) ?? null,

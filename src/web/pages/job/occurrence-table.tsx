@@ -1,11 +1,12 @@
 import type { FC } from 'hono/jsx';
-import type { State } from '../../../core/occurrence.ts';
+import { isCompleted, type State } from '../../../core/occurrence.ts';
 import { formatInstant, type Instant } from '../../../core/time.ts';
 import { UTC_TABLE, type Zone, zoneOf } from '../../../core/zone.ts';
 import type { OccurrenceReading } from '../../../engine/reading.ts';
 import { StateBadge } from '../roll.tsx';
-import { Time, timeText } from '../time.tsx';
+import { Ago, Time, timeText } from '../time.tsx';
 import type { JobView } from './frame.tsx';
+import { isHeartbeat } from './load.ts';
 import { passOf, reasonWords, spokenMs } from './words.ts';
 
 const UTC: Zone = zoneOf(UTC_TABLE);
@@ -94,10 +95,25 @@ export const OccurrenceTable: FC<{ view: JobView; occurrences: readonly Occurren
   );
 };
 
+/** When its run ended, where the due instant beside it would mislead: of a heartbeat, and while that is to come. */
+function endBeforeDue({ job }: JobView, { state, scheduledFor, settledAt }: OccurrenceReading): Instant | null {
+  const hasRun = isCompleted(state) || state === 'failed';
+  return hasRun && (isHeartbeat(job) || scheduledFor > job.now) ? settledAt : null;
+}
+
 /** Why it is in its state, and what is odd about it. */
 const Remarks: FC<{ view: JobView; occurrence: OccurrenceReading }> = ({ view, occurrence }) => {
   const { reason, owed, completions, standsFor, coveredBy, note } = occurrence;
+  const endedAt = endBeforeDue(view, occurrence);
   const parts = [
+    ...(endedAt === null
+      ? []
+      : [
+          <span>
+            ended <Ago at={endedAt} now={view.job.now} />,{' '}
+            <Time at={endedAt} zone={view.job.zone} viewerZone={view.viewerZone} />
+          </span>,
+        ]),
     ...(owed ? [<b class="bad">owed</b>] : []),
     ...(reason === null ? [] : [<span>{reasonWords(reason)}</span>]),
     ...(note === null || note === '' ? [] : [<q>{note}</q>]),

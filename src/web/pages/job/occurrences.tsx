@@ -14,6 +14,7 @@ import { OccurrenceTable } from './occurrence-table.tsx';
 
 const PAGE_SIZE = 50;
 const DAY_MS = 86_400_000;
+const ENDLESS = Number.POSITIVE_INFINITY;
 
 /** What was asked for, as it was typed; `day` is short for a day from and until. */
 type Filter = {
@@ -30,8 +31,9 @@ export async function occurrencesPage(deps: PageDeps, c: Context<PageEnv>): Prom
   const filter = readFilter(c);
   const found = await loadJob(deps, c, async (tx, { readable, stored, zone, now }) => {
     const window = windowOf(filter, zone, { after: stored.createdAt, until: now });
+    const ahead = window && { ...window.dates, dueUntil: (filter.before ?? ENDLESS) - 1 };
     const occurrences = window
-      ? await listOccurrences(tx, readable, window, { limit: PAGE_SIZE + 1, zones: deps.zones })
+      ? await listOccurrences(tx, readable, window, { limit: PAGE_SIZE + 1, zones: deps.zones, ahead })
       : [];
     return { occurrences };
   });
@@ -77,7 +79,10 @@ function dateOf(text: string): number | null {
   return parts ? readingMillis(parts) : null;
 }
 
-/** The dates are those of the job's zone, both inside; a date to come lists what is expected. Null: nothing to look for. */
+/**
+ * The dates are those of the job's zone, both inside; a date to come lists what is expected. What was settled on these
+ * dates although it is due later than now is listed too, as the calendar counts it. Null: nothing to look for.
+ */
 function windowOf(
   { state, from, until, before, flaws }: Filter,
   zone: Zone,
@@ -85,10 +90,14 @@ function windowOf(
 ) {
   if (flaws.from !== undefined || flaws.until !== undefined) return null;
   const [first, last] = [dateOf(from), dateOf(until)];
-  const end = last === null ? whole.until : zone.firstInstantAtOrPast(last + DAY_MS) - 1;
+  const dates = {
+    after: first === null ? -ENDLESS : zone.firstInstantAtOrPast(first) - 1,
+    until: last === null ? ENDLESS : zone.firstInstantAtOrPast(last + DAY_MS) - 1,
+  };
   return {
-    after: Math.max(whole.after, first === null ? Number.NEGATIVE_INFINITY : zone.firstInstantAtOrPast(first) - 1),
-    until: Math.min(end, before === null ? Number.POSITIVE_INFINITY : before - 1),
+    after: Math.max(whole.after, dates.after),
+    until: Math.min(last === null ? whole.until : dates.until, (before ?? ENDLESS) - 1),
+    dates,
     states: state === '' ? null : [state],
   };
 }

@@ -24,6 +24,12 @@ import { DAYS_SHOWN, Year } from './year.tsx';
 
 const ROLL = { past: 56, ahead: 6 } as const;
 const NEWEST_SHOWN = 10;
+/** What is settled although due later, whenever it was: the newest thing that happened to a heartbeat. */
+const ALL_AHEAD = {
+  dueUntil: Number.POSITIVE_INFINITY,
+  after: Number.NEGATIVE_INFINITY,
+  until: Number.POSITIVE_INFINITY,
+};
 
 /** The occurrence whose deadlines are drawn: the one that is open now, else the next. */
 type Current = {
@@ -74,7 +80,7 @@ async function readOverview({ zones }: PageDeps, tx: Tx, job: LoadedJob, project
     current: await readCurrent(tx, job, roll, projectId),
     days: await readDays(tx, readable, zone, daysShown(job)),
     runs: await timedRuns(tx, id, RUNS_SHOWN),
-    newest: await listOccurrences(tx, readable, due, { limit: NEWEST_SHOWN, zones }),
+    newest: await listOccurrences(tx, readable, due, { limit: NEWEST_SHOWN, zones, ahead: ALL_AHEAD }),
   };
 }
 

@@ -1,8 +1,8 @@
 import type { JobView } from './frame.tsx';
 
 /** The address of a job's pings; for those who may not see it, the name of a variable that has it. */
-export function pingUrlOf({ job, mayEdit }: JobView): string {
-  return mayEdit ? job.json.ping_url : '$PING_URL';
+export function pingUrlOf({ job }: JobView): string {
+  return job.json.ping_url ?? '$PING_URL';
 }
 
 /** curl as docs/pinging.md has it: it comes again, and says nothing when all is well. */

@@ -27,7 +27,7 @@ export async function snippetsPage(deps: PageDeps, c: Context<PageEnv>): Promise
             This address is the job's own, and a secret: whoever has it can report runs. Alone it means success;{' '}
             <code>/start</code>, <code>/fail</code>, <code>/log</code> or an exit code after it say what else happened.
           </p>
-          <Copy id="ping-url" text={view.job.json.ping_url} label="the ping URL" />
+          <Copy id="ping-url" text={pingUrlOf(view)} label="the ping URL" />
         </>
       ) : (
         <p>

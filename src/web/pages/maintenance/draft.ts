@@ -63,6 +63,7 @@ export function windowBody(
   const [jobs, tags] = isSome ? [wordsOf(draft, 'jobs'), wordsOf(draft, 'tags')] : [[], []];
   const isNobody = isSome && jobs.length + tags.length === 0;
   const when = whenOf(draft, zones);
+  const bare = bareNumbers(when.fields);
   return {
     body: {
       ...(name === '' ? {} : { name }),
@@ -74,8 +75,22 @@ export function windowBody(
     flaws: [
       ...(isNobody ? [{ path: 'jobs', message: 'Name at least one job or tag, or choose every job.' }] : []),
       ...when.flaws,
+      ...bare,
     ],
   };
+}
+
+/** The API reads a bare number as seconds; whoever types one into a form may mean minutes. */
+function bareNumbers({ duration, weekly }: Readonly<Record<string, unknown>>): readonly ApiFlaw[] {
+  const rows = (weekly ?? []) as readonly { readonly duration: string }[];
+  return [
+    { path: 'duration', text: duration },
+    ...rows.map((row, i) => ({ path: `weekly[${i}].duration`, text: row.duration })),
+  ].flatMap(({ path, text }) =>
+    typeof text === 'string' && /^\d+$/.test(text)
+      ? [{ path, message: `Write ${text}s, ${text}m or ${text}h: a number alone could be any of them.` }]
+      : [],
+  );
 }
 
 type WhenFields = { readonly fields: Record<string, unknown>; readonly flaws: readonly ApiFlaw[] };
@@ -186,6 +201,12 @@ export type ShownWindow = {
   readonly fetch_failure: string | null;
   readonly jobs_left: number;
 };
+
+/** The form for a new window about these jobs and tags, or all where there is none. */
+export function newWindowDraft(jobs: readonly string[], tags: readonly string[], zone: Zone): Draft {
+  const who = jobs.length + tags.length > 0 ? 'some' : 'all';
+  return { kind: ['once'], zone: [zone.name], who: [who], jobs: [jobs.join(', ')], tags: [tags.join(', ')] };
+}
 
 /** The form as it stands for a window. The times of one that happens once are those of `zone`. */
 export function windowDraftOf(window: ShownWindow, zone: Zone): Draft {

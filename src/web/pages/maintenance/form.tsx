@@ -2,6 +2,7 @@ import type { FC } from 'hono/jsx';
 import type { Zone } from '../../../core/zone.ts';
 import { Field, Refusal, TextField } from '../form.tsx';
 import { type Draft, textOf } from '../job-editor/draft.ts';
+import { JobSlugs } from '../job-slugs.tsx';
 import { ZoneField } from '../zone-field.tsx';
 import { DAYS, type ShownWindow, WINDOW_KINDS, type WindowKind, weeklyRows, windowKindOf } from './draft.ts';
 import { WindowPreviewPart } from './preview.tsx';
@@ -17,6 +18,8 @@ export type WindowFormProps = {
   readonly refusal: string | undefined;
   readonly preview: WindowPreview;
   readonly viewerZone: Zone;
+  /** Slugs to choose from. */
+  readonly jobs: readonly string[];
 };
 
 type Fields = Pick<WindowFormProps, 'draft' | 'flaws'>;
@@ -71,7 +74,7 @@ export const WindowForm: FC<WindowFormProps> = (props) => {
       </fieldset>
       <fieldset>
         <legend>Whom</legend>
-        <WhomFields draft={draft} flaws={flaws} />
+        <WhomFields draft={draft} flaws={flaws} jobs={props.jobs} />
       </fieldset>
       <div class="row">
         <button class="main" type="submit">
@@ -88,12 +91,11 @@ export const WindowForm: FC<WindowFormProps> = (props) => {
   );
 };
 
-const Text: FC<Fields & { name: string; label: string; hint?: string; type?: string; placeholder?: string }> = ({
-  draft,
-  flaws,
-  name,
-  ...rest
-}) => <TextField name={name} value={textOf(draft, name)} flaw={flaws.get(name)} autocomplete="off" {...rest} />;
+const Text: FC<
+  Fields & { name: string; label: string; hint?: string; type?: string; placeholder?: string; list?: string }
+> = ({ draft, flaws, name, ...rest }) => (
+  <TextField name={name} value={textOf(draft, name)} flaw={flaws.get(name)} autocomplete="off" {...rest} />
+);
 
 const WhenFields: FC<Fields & { viewerZone: Zone; action: string }> = ({ draft, flaws, viewerZone, action }) => {
   const kind = windowKindOf(draft);
@@ -176,6 +178,7 @@ const WhenFields: FC<Fields & { viewerZone: Zone; action: string }> = ({ draft, 
         hint="Of these local times; of a calendar: of all-day events and of times without a zone."
         offers={textOf(draft, 'zone') === '' ? [...new Set([viewerZone.name, 'UTC'])] : []}
         action={action}
+        preview="#window-preview"
       />
     </div>
   );
@@ -225,7 +228,7 @@ const WeeklyFields: FC<Fields> = ({ draft, flaws }) => (
   </div>
 );
 
-const WhomFields: FC<Fields> = ({ draft, flaws }) => {
+const WhomFields: FC<Fields & Pick<WindowFormProps, 'jobs'>> = ({ draft, flaws, jobs }) => {
   const isSome = textOf(draft, 'who') === 'some';
   return (
     <div class="stack whom-fields">
@@ -240,7 +243,8 @@ const WhomFields: FC<Fields> = ({ draft, flaws }) => {
         </label>
       </div>
       <div class="fields some">
-        <Text draft={draft} flaws={flaws} name="jobs" label="Jobs" hint="Slugs, between commas." />
+        <Text draft={draft} flaws={flaws} name="jobs" label="Jobs" hint="Slugs, between commas." list="job-slugs" />
+        <JobSlugs slugs={jobs} />
         <Text
           draft={draft}
           flaws={flaws}

@@ -2,7 +2,8 @@ import type { FC } from 'hono/jsx';
 import type { NamedStretch } from '../../../core/calendar.ts';
 import type { Instant } from '../../../core/time.ts';
 import type { Zone } from '../../../core/zone.ts';
-import { Ago, spokenDuration, Time } from '../time.tsx';
+import { spokenMs } from '../job/words.ts';
+import { Ago, Time } from '../time.tsx';
 
 /** Stretches in the zone of the window, and in that of the person who looks. */
 export const StretchTable: FC<{
@@ -17,7 +18,9 @@ export const StretchTable: FC<{
   const isNamed = stretches.some(({ summary }) => summary !== '');
   return (
     <table class="next-due folds">
-      <caption class="unseen">The next {stretches.length} windows</caption>
+      <caption class="unseen">
+        {stretches.length === 1 ? 'The next window' : `The next ${stretches.length} windows`}
+      </caption>
       <thead>
         <tr>
           <th scope="col">From, {zone.name}</th>
@@ -47,7 +50,7 @@ export const StretchTable: FC<{
                 <Time at={from} zone={viewerZone} />
               </td>
             ) : null}
-            <td data-name="Lasts">{spokenDuration(Math.round((until - from) / 1000))}</td>
+            <td data-name="Lasts">{spokenMs(until - from)}</td>
             {isNamed ? <td class="wraps">{summary}</td> : null}
             {isNarrow ? null : <td class="soft">{from <= now ? 'now' : <Ago at={from} now={now} />}</td>}
           </tr>

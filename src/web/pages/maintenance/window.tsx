@@ -74,15 +74,9 @@ export const WindowView: FC<{
           <a class="button main" href={`${path}/${window.slug}/edit`}>
             Edit
           </a>
-          <form
-            method="post"
-            action={`${path}/${window.slug}/end`}
-            data-asks={`End ${definition.name}? What is due from now on is expected again; what was skipped stays skipped.`}
-          >
-            <button class="danger" type="submit">
-              {active ? 'End it now' : 'Delete'}
-            </button>
-          </form>
+          <a class="button danger" href={`${path}/${window.slug}/end`}>
+            {active ? 'End it now' : 'Delete'}
+          </a>
           <span class="soft small">What was due in it stays skipped.</span>
         </div>
       ) : null}

@@ -1,19 +1,18 @@
 import type { MaintenanceDefinition, When } from '../../../core/maintenance.ts';
-import { scheduleWords } from '../job/words.ts';
-import { spokenDuration } from '../time.tsx';
+import { scheduleWords, spokenMs } from '../job/words.ts';
 import { DAYS } from './draft.ts';
 
 /** When a window is, in words. */
 export function whenWords(when: When): string {
   switch (when.kind) {
     case 'once':
-      return `Once, for ${spokenDuration(Math.round((when.until - when.from) / 1000))}`;
+      return `Once, for ${spokenMs(when.until - when.from)}`;
     case 'weekly':
       return when.weekly
-        .map(({ days, start, duration }) => `${daysWords(days)} ${start} for ${spokenDuration(duration)}`)
+        .map(({ days, start, duration }) => `${daysWords(days)} ${start} for ${spokenMs(duration * 1000)}`)
         .join('; ');
     case 'cron':
-      return `${scheduleWords({ cron: when.cron })}, for ${spokenDuration(when.duration)}`;
+      return `${scheduleWords({ cron: when.cron })}, for ${spokenMs(when.duration * 1000)}`;
     case 'calendar':
       return `${when.events.length} ${when.events.length === 1 ? 'event' : 'events'} of ${when.url === null ? 'a calendar given as text' : new URL(when.url).host}`;
     default:

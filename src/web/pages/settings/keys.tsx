@@ -4,6 +4,7 @@ import type { Instant } from '../../../core/time.ts';
 import type { Zone } from '../../../core/zone.ts';
 import { createApiKey, type ListedKey, listKeys, renewPingKey, revokeKey } from '../../../store/api-keys.ts';
 import type { KeyScope } from '../../../store/keys.ts';
+import { Asking } from '../asking.tsx';
 import type { ApiFlaw } from '../call.ts';
 import type { PageDeps } from '../deps.ts';
 import { goTo } from '../flash.ts';
@@ -14,7 +15,7 @@ import type { PageEnv } from '../viewer.ts';
 import { answerSettings, settingsPath } from './frame.tsx';
 
 const SCOPES: readonly (readonly [KeyScope, string])[] = [
-  ['read', 'read: everything the API tells'],
+  ['read', 'read: everything the API tells but ping addresses'],
   ['write', 'write: every change, and reading'],
   ['ping', 'ping: it may stand in a ping URL in place of the ping key'],
 ];
@@ -61,6 +62,17 @@ export function keyPages({ assets, database, publicUrl }: PageDeps): Hono<PageEn
           ['new-ping-line', 'A ping with it', line],
         ],
       });
+    })
+    .get('/settings/keys/:id/revoke', async (c) => {
+      const { keys, now } = await database.transaction(async (tx) => ({
+        keys: await listKeys(tx, c.var.project.id),
+        now: tx.now,
+      }));
+      const listed = keys.find(({ id }) => String(id) === c.req.param('id'));
+      const back = settingsPath(c, '/keys');
+      if (!listed) return goTo(c, back, 'This key worked no more already.');
+      const page = <AskToRevoke {...{ listed, back, now }} zone={c.var.viewerZone} />;
+      return answerSettings(c, { assets, part: '/keys' }, page);
     })
     .post('/settings/keys/:id/revoke', async (c) => {
       const id = Number(c.req.param('id'));
@@ -193,14 +205,35 @@ const KeyRow: FC<{ base: string; zone: Zone; now: Instant; listed: ListedKey }> 
       <LastUsed listed={listed} zone={zone} now={now} />
     </td>
     <td class="tight">
-      <form method="post" action={`${base}/${listed.id}/revoke`} class="inline">
-        <button type="submit" class="small danger" data-asks="Revoke this key? Whoever uses it is refused from now on.">
-          Revoke<span class="unseen"> {listed.name || listed.hint}</span>
-        </button>
-      </form>
+      <a class="button small danger" href={`${base}/${listed.id}/revoke`}>
+        Revoke<span class="unseen"> {listed.name || listed.hint}</span>
+      </a>
     </td>
   </tr>
 );
+
+const AskToRevoke: FC<{ listed: ListedKey; back: string; zone: Zone; now: Instant }> = ({
+  listed,
+  back,
+  zone,
+  now,
+}) => {
+  const isPing = listed.kind === 'ping';
+  const named = `${isPing ? 'ping' : 'API'} key ${listed.name === '' ? '' : `${listed.name} `}(${listed.hint}…)`;
+  return (
+    <Asking title={`Revoke ${named}?`} verb="Revoke this key" back={back} isPart>
+      <p>
+        Whoever uses it is refused from now on{isPing ? ', and the runs they report by it count as missing' : ''}. This
+        cannot be taken back: a new key is another one.
+      </p>
+      {isPing ? null : (
+        <p class="soft">
+          Last used: <LastUsed listed={listed} zone={zone} now={now} />
+        </p>
+      )}
+    </Asking>
+  );
+};
 
 const LastUsed: FC<{ listed: ListedKey; zone: Zone; now: Instant }> = ({ listed, zone, now }) => {
   if (listed.expiresAt !== null)

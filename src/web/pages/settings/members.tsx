@@ -2,6 +2,7 @@ import { type Context, Hono } from 'hono';
 import type { FC } from 'hono/jsx';
 import { type Invitation, invite, listInvitations, revokeInvitation } from '../../../store/invitations.ts';
 import { listMembers, type Member, type MemberChange, removeMember, setRole } from '../../../store/members.ts';
+import { Asking } from '../asking.tsx';
 import type { ApiFlaw } from '../call.ts';
 import type { PageDeps } from '../deps.ts';
 import { goTo } from '../flash.ts';
@@ -60,6 +61,13 @@ export function memberPages({ assets, database, publicUrl }: PageDeps): Hono<Pag
       const userId = c.req.param('user');
       const change = await database.transaction((tx) => setRole(tx, actOf(c), { userId, role }));
       return answer(c, change, 'The role is changed.');
+    })
+    .get('/settings/members/:user/remove', async (c) => {
+      const members = await database.transaction((tx) => listMembers(tx, c.var.project.id));
+      const member = members.find(({ userId }) => userId === c.req.param('user'));
+      const back = settingsPath(c, '/members');
+      if (!member) return goTo(c, back, 'This person is no member any more.');
+      return answerSettings(c, { assets, part: '/members' }, <AskToRemove member={member} back={back} />);
     })
     .post('/settings/members/:user/remove', async (c) => {
       const userId = c.req.param('user');
@@ -171,13 +179,20 @@ const MemberRow: FC<{ base: string; zone: Shown['zone']; member: Member; isSelf:
       </form>
     </td>
     <td class="tight">
-      <form method="post" action={`${base}/${member.userId}/remove`} class="inline">
-        <button type="submit" class="small danger" data-asks={`Remove ${member.name} from the project?`}>
-          Remove<span class="unseen"> {member.name}</span>
-        </button>
-      </form>
+      <a class="button small danger" href={`${base}/${member.userId}/remove`}>
+        Remove<span class="unseen"> {member.name}</span>
+      </a>
     </td>
   </tr>
+);
+
+const AskToRemove: FC<{ member: Member; back: string }> = ({ member: { name, email, role }, back }) => (
+  <Asking title={`Remove ${name}?`} verb="Remove this member" back={back} isPart>
+    <p>
+      {email} ({role}) has no access to this project from the next request on. What they did stays in the audit log, and
+      keys that they made go on working. To come back they need a new invitation.
+    </p>
+  </Asking>
 );
 
 const Invitations: FC<{ base: string; zone: Shown['zone']; invitations: readonly Invitation[] }> = ({

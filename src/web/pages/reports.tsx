@@ -7,9 +7,10 @@ import { Asking } from './asking.tsx';
 import type { ApiFlaw } from './call.ts';
 import type { PageDeps } from './deps.ts';
 import { goTo, takeFlash } from './flash.ts';
-import { Field, flawOf, Refusal, TextField, type Typed } from './form.tsx';
+import { Refusal, type Typed } from './form.tsx';
 import { notePage } from './note.tsx';
 import { answerPage, Page } from './page.tsx';
+import { ReportForm } from './report-form.tsx';
 import { ReportNumbers } from './report-numbers.tsx';
 import { Time } from './time.tsx';
 import { mayAs, type PageEnv } from './viewer.ts';
@@ -212,7 +213,6 @@ async function showForm(deps: PageDeps, c: PageContext, { typed, errors, detail,
   const emails = (list.ok ? list.value.channels : [])
     .filter(({ kind }) => kind === 'email')
     .map((channel) => channel.slug);
-  const chosen = new Set((typed['channels'] ?? '').split(','));
   const title = slug === undefined ? 'Add a report' : `Edit ${slug}`;
   if (slug === undefined && emails.length === 0) return noEmailPage(deps, c, title);
   return answerPage(
@@ -220,67 +220,13 @@ async function showForm(deps: PageDeps, c: PageContext, { typed, errors, detail,
     <Page title={title} {...frame(deps, c)}>
       <h1>{title}</h1>
       <Refusal detail={detail} />
-      <form method="post" class="stack">
-        <fieldset class="stack">
-          <legend>What it is</legend>
-          {slug === undefined ? (
-            <TextField
-              name="slug"
-              label="Slug"
-              value={typed['slug'] ?? 'weekly'}
-              required
-              flaw={flawOf(errors, 'slug')}
-            />
-          ) : null}
-          <Field name="every" label="Every" flaw={flawOf(errors, 'every')}>
-            {(attributes) => (
-              <select {...attributes}>
-                {['week', 'month'].map((every) => (
-                  <option value={every} {...(typed['every'] === every ? { selected: true } : {})}>
-                    {every}
-                  </option>
-                ))}
-              </select>
-            )}
-          </Field>
-          <TextField
-            name="zone"
-            label="Time zone"
-            value={typed['zone']}
-            required
-            hint="Weeks and months begin at midnight here: Europe/Berlin, UTC."
-            flaw={flawOf(errors, 'zone')}
-          />
-        </fieldset>
-        <fieldset class="stack-s">
-          <legend>To</legend>
-          {emails.map((email) => (
-            <label class="choice">
-              <input type="checkbox" name="channels" value={email} {...(chosen.has(email) ? { checked: true } : {})} />
-              <span>{email}</span>
-            </label>
-          ))}
-          {flawOf(errors, 'channels') === undefined ? null : <p class="wrong">{flawOf(errors, 'channels')}</p>}
-        </fieldset>
-        <fieldset class="stack">
-          <legend>About</legend>
-          <TextField
-            name="tags"
-            label="Only jobs with one of these tags"
-            value={typed['tags']}
-            hint="Separated by commas. Empty: all jobs."
-            flaw={flawOf(errors, 'tags')}
-          />
-        </fieldset>
-        <div class="row">
-          <button type="submit" class="main">
-            {slug === undefined ? 'Add the report' : 'Save'}
-          </button>
-          <a class="button" href={pathOf(c, slug === undefined ? '' : `/${slug}`)}>
-            Cancel
-          </a>
-        </div>
-      </form>
+      <ReportForm
+        typed={typed}
+        errors={errors}
+        emails={emails}
+        isNew={slug === undefined}
+        back={pathOf(c, slug === undefined ? '' : `/${slug}`)}
+      />
     </Page>,
     detail === undefined ? 200 : 400,
   );

@@ -23,7 +23,7 @@ test('an acknowledgement is kept with who gave it, and once is enough', async ()
   const id = await a.incident('billing');
   const { status, json } = await a.t.call('POST', `/incidents/${id}/ack`);
   expect([status, json.state, json.acked_at]).toEqual([200, 'open', '2026-03-02T08:05:05Z']);
-  expect(json.acked_by).toMatch(/^api key [0-9a-f]{8}$/);
+  expect(json.acked_by).toMatch(/^api key test…$/);
   await a.t.at('2026-03-02T08:06:00Z');
   expect((await a.t.call('POST', `/incidents/${id}/ack`)).json).toEqual(json);
   expect((await a.t.call('GET', `/incidents/${id}`)).json).toEqual(json);

@@ -1,9 +1,12 @@
 import type { Instant } from '../core/time.ts';
+import { doubtOf } from './clock-doubt.ts';
 import type { Tx } from './database.ts';
 
 /** What the health page shows beside /healthz. */
 export type HealthDetail = {
   readonly now: Instant;
+  /** Why the clock is not believed until a person says that it is right; null: it is. */
+  readonly clockDoubt: string | null;
   /** Ingest replicas heard within an hour, the newest first. */
   readonly replicas: readonly { readonly replica: string; readonly at: Instant; readonly through: Instant }[];
   /** Of the last 30 days, the newest first, at most 50. */
@@ -26,10 +29,11 @@ export type HealthDetail = {
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Three statements. */
-export async function readHealthDetail({ sql, now }: Tx): Promise<HealthDetail> {
-  const [row] = await sql<Row[]>`
-    select pg_database_size(current_database()) as "databaseBytes", current_setting('server_version') as "serverVersion",
+/** A few statements. */
+export async function readHealthDetail(tx: Tx): Promise<HealthDetail> {
+  const { sql, now } = tx;
+  const [row] = await sql<(Row & { readonly lastBeat: Instant | null })[]>`
+    select (select max(at) from beats) as "lastBeat", pg_database_size(current_database()) as "databaseBytes", current_setting('server_version') as "serverVersion",
       (select count(*) from jobs) as jobs,
       (select count(*) from cursors where failures > 0) as "pushedBack",
       (select min(created_at) from outbox where state = 'waiting') as "oldestWaiting",
@@ -42,7 +46,9 @@ export async function readHealthDetail({ sql, now }: Tx): Promise<HealthDetail> 
   const blindWindows = await sql<HealthDetail['blindWindows'][number][]>`
     select after, until, cause from blind_windows where kind = 'blind' and until > ${now - 30 * DAY_MS}
     order by after desc limit 50`;
-  return { now, ...row, replicas, blindWindows };
+  const { lastBeat, ...facts } = row;
+  const clockDoubt = (await doubtOf(tx, lastBeat))?.message ?? null;
+  return { now, clockDoubt, ...facts, replicas, blindWindows };
 }
 
-type Row = Omit<HealthDetail, 'now' | 'replicas' | 'blindWindows'>;
+type Row = Omit<HealthDetail, 'now' | 'clockDoubt' | 'replicas' | 'blindWindows'>;

@@ -1,34 +1,75 @@
-import { Hono } from 'hono';
+import { type Context, Hono } from 'hono';
 import type { FC } from 'hono/jsx';
 import type { Zone } from '../../core/zone.ts';
 import { type HealthDetail, readHealthDetail } from '../../store/health-page.ts';
 import { type Health, isVital } from '../health.ts';
+import { createCall } from './call.ts';
 import type { PageDeps } from './deps.ts';
+import { goTo, takeFlash } from './flash.ts';
+import { notePage } from './note.tsx';
 import { answerPage, Page } from './page.tsx';
 import { viewerZone } from './project-gate.ts';
 import { Ago, spokenDuration, Time } from './time.tsx';
+import type { Viewer } from './viewer.ts';
 
 /**
  * How Rollcall itself is. Everybody may see what /healthz says; who is signed in sees more. It is shown as far as it is
  * known when the database is away: then it is needed most.
  */
 export function healthPages(deps: PageDeps): Hono {
-  return new Hono().get('/health', async (c) => {
-    const health = await deps.readHealth();
-    const viewer = await deps.readViewer(c).catch(() => null);
-    const detail = viewer === null ? null : await deps.database.transaction(readHealthDetail).catch(() => null);
-    return answerPage(
-      c,
-      <Page title="Health" assets={deps.assets} viewer={viewer ?? undefined} {...(detail ? { now: detail.now } : {})}>
-        <h1 class={health.status === 'ok' ? '' : 'bad'}>
-          {health.status === 'ok' ? 'Rollcall itself is well' : 'Rollcall itself is not well'}
-        </h1>
-        <Checks health={health} />
-        {detail === null ? null : <Detail detail={detail} zone={viewerZone(c, deps.zones, viewer)} />}
-      </Page>,
-    );
-  });
+  return new Hono()
+    .post('/health/trust-clock', (c) => trustClock(deps, c))
+    .get('/health', async (c) => {
+      const health = await deps.readHealth();
+      const viewer = await deps.readViewer(c).catch(() => null);
+      const detail = viewer === null ? null : await deps.database.transaction(readHealthDetail).catch(() => null);
+      return answerPage(
+        c,
+        <Page
+          title="Health"
+          assets={deps.assets}
+          viewer={viewer ?? undefined}
+          flash={takeFlash(c)}
+          {...(detail ? { now: detail.now } : {})}
+        >
+          <h1 class={health.status === 'ok' ? '' : 'bad'}>
+            {health.status === 'ok' ? 'Rollcall itself is well' : 'Rollcall itself is not well'}
+          </h1>
+          {detail?.clockDoubt ? <Doubt why={detail.clockDoubt} mayTrust={ownedBy(viewer) !== undefined} /> : null}
+          <Checks health={health} />
+          {detail === null ? null : <Detail detail={detail} zone={viewerZone(c, deps.zones, viewer)} />}
+        </Page>,
+      );
+    });
 }
+
+/** A project of which this person is an owner: what concerns all of Rollcall is said, and audited, in its name. */
+const ownedBy = (viewer: Viewer | null) => viewer?.projects.find(({ role }) => role === 'owner');
+
+/** What `rollcall trust-clock` does, from the page. */
+async function trustClock(deps: PageDeps, c: Context): Promise<Response> {
+  const viewer = await deps.readViewer(c);
+  if (viewer === null) return goTo(c, '/sign-in?to=%2Fhealth');
+  const project = ownedBy(viewer);
+  if (!project)
+    return notePage(deps, c, 403, 'Not allowed', 'Only an owner of a project says that the clock is right.');
+  const call = createCall(deps.api, { projectId: project.id, actor: viewer.email });
+  const trusted = await call('POST', '/clock/trust');
+  return goTo(c, '/health', trusted.ok ? 'The clock is believed.' : trusted.detail);
+}
+
+const Doubt: FC<{ why: string; mayTrust: boolean }> = ({ why, mayTrust }) => (
+  <section class="trouble stack-s">
+    <h2>The clock is in doubt</h2>
+    <p>{why}</p>
+    <p>Pings are kept meanwhile; nothing is judged, and nothing can be changed.</p>
+    {mayTrust ? (
+      <form method="post" action="/health/trust-clock" data-asks="Is the time shown below right?">
+        <button type="submit">The clock is right</button>
+      </form>
+    ) : null}
+  </section>
+);
 
 /** A cross only for what turns Rollcall red; the rest is worth reading, and no alarm. */
 function markOf(check: Health['checks'][number]): readonly [mark: string, word: string, look: string] {

@@ -65,7 +65,7 @@ const SIGN_IN_PAGES: readonly ((deps: PageDeps, auth: Auth) => Hono)[] = [
 ];
 
 /** Where forms are sent to. */
-const FORMS = ['/projects/*', '/sign-in/*', '/sign-out', '/welcome/*', '/invitations/*', '/account/*'];
+const FORMS = ['/projects/*', '/sign-in/*', '/sign-out', '/welcome/*', '/invitations/*', '/account/*', '/health/*'];
 
 /** Those of people who are not signed in, of whom nothing is known. */
 const OPEN_FORMS = FORMS.filter((path) => !path.startsWith('/projects/'));

@@ -30,6 +30,22 @@ test('a stranger sees whether it is well, and nothing of the installation', asyn
   site.as('owner');
 });
 
+test('a clock in doubt says why, and an owner says that it is right', async () => {
+  site.clock.set('2028-01-01T00:00:00Z');
+  const { text } = await site.open('/health');
+  expect(text).toContain('The clock is in doubt');
+  expect(
+    (await site.send('/projects/default/channels/+new', { kind: 'email', slug: 'a', to: 'a@example.org' })).status,
+  ).toBe(400);
+  site.as('viewer');
+  expect((await site.open('/health')).text).not.toContain('The clock is right');
+  expect((await site.send('/health/trust-clock', {})).status).toBe(403);
+  site.as('owner');
+  expect((await site.send('/health/trust-clock', {}, { Origin: 'https://evil.example' })).status).toBe(403);
+  expect((await site.send('/health/trust-clock', {})).location).toBe('/health');
+  expect((await site.open('/health')).text).not.toContain('The clock is in doubt');
+});
+
 test('an asset is kept for a year under an address that changes with it, and a wrong one is not there', async () => {
   const { text } = await site.open('/health');
   const sheet = /href="(\/assets\/[^"]+app\.css)"/.exec(text)?.[1] ?? '';

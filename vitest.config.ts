@@ -8,10 +8,14 @@ const project = (name: string, own: TestProjectInlineConfiguration['test']): Tes
   test: { name, testTimeout: 30_000, hookTimeout: 60_000, pool: 'forks', ...own },
 });
 
+/** What takes long comes first, so that nothing long is left for the end. */
+const LONG = ['/test/browser/', '/test/engine/replay', '/test/engine/settings-replay', '/test/cli/', '/test/exec/'];
+
 /** What takes long and mostly waits comes first, beside all the rest, which stays in the processes it has warmed up. */
 class AloneFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const place = ({ project: { name } }: TestSpecification) => Number(name !== 'alone');
+    const place = ({ project: { name }, moduleId }: TestSpecification) =>
+      name === 'alone' ? 0 : LONG.some((path) => moduleId.includes(path)) ? 1 : 2;
     return (await super.sort(files)).sort((a, b) => place(a) - place(b));
   }
 }

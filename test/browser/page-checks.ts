@@ -8,10 +8,13 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 /** One thing that is wrong, and where. */
 export type Finding = string;
 
+/** The rules of axe whose answer hangs on the theme or on the width. */
+const OF_LOOKS = ['color-contrast', 'target-size', 'scrollable-region-focusable', 'link-in-text-block', 'label'];
+
 /** What axe finds, of every impact. It is brought in past the page's policy, which it does not break. */
-export async function axeFindings(page: Page): Promise<Finding[]> {
+export async function axeFindings(page: Page, { all }: { readonly all: boolean }): Promise<Finding[]> {
   await page.evaluate(`typeof axe === 'undefined' && (() => { ${AXE} })()`);
-  const options = { resultTypes: ['violations'] };
+  const options = { resultTypes: ['violations'], ...(all ? {} : { runOnly: OF_LOOKS }) };
   const { violations } = (await page.evaluate(`axe.run(document, ${JSON.stringify(options)})`)) as AxeResults;
   return violations.flatMap(({ id, impact, help, nodes }) =>
     nodes.map(({ target, failureSummary = '' }) => {
@@ -56,7 +59,8 @@ export async function widthFindings(page: Page): Promise<Finding[]> {
     const cut = all.filter((e) => {
       const { overflowX, textOverflow, position } = getComputedStyle(e);
       const hides = ['hidden', 'clip'].includes(overflowX) && textOverflow !== 'ellipsis' && position !== 'absolute';
-      return hides && e.scrollWidth > e.clientWidth + 1;
+      // What is typed into a field scrolls.
+      return hides && e.tagName !== 'INPUT' && e.scrollWidth > e.clientWidth + 1;
     });
     const wide = scrollWidth <= clientWidth ? [] : all.filter((e) => e.getBoundingClientRect().right > clientWidth + 0.5);
     return [

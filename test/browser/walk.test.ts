@@ -108,15 +108,22 @@ const linksOf = (page: Page): Promise<string[]> =>
     .filter(({ origin }) => origin === location.origin)
     .map(({ pathname, search }) => pathname + search)`);
 
-/** In light and dark, at both widths: axe twice, which sees each theme and each width. SCREENSHOTS=all keeps all four looks. */
+/**
+ * In light and dark, at both widths: all of axe, and again what hangs on theme and width. SCREENSHOTS=all keeps all four looks
+ * and asks all of axe twice.
+ */
 async function examine(page: Page, name: string): Promise<readonly Finding[]> {
   const shot = (look: string) => page.screenshot({ path: `${SCREENSHOTS}${name}-${look}.png`, fullPage: true });
-  const found = [...(await shapeFindings(page)), ...(await widthFindings(page)), ...(await axeFindings(page))];
+  const found = [
+    ...(await shapeFindings(page)),
+    ...(await widthFindings(page)),
+    ...(await axeFindings(page, { all: true })),
+  ];
   await shot('1280-light');
   await page.emulateMedia({ colorScheme: 'dark' });
   if (KEEPS_ALL) await shot('1280-dark');
   await page.setViewportSize(NARROW);
-  found.push(...(await widthFindings(page)), ...(await axeFindings(page)));
+  found.push(...(await widthFindings(page)), ...(await axeFindings(page, { all: KEEPS_ALL })));
   await shot('360-dark');
   if (KEEPS_ALL) {
     await page.emulateMedia({ colorScheme: 'light' });

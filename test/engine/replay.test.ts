@@ -10,7 +10,7 @@ import { type PlayedJob, play, type Service, settleDown, startService } from '..
 import { asAccepted, comparable, readView } from '../support/year-view.ts';
 
 const zones = loadZones();
-const numRuns = Number(process.env['ROLLCALL_REPLAY_RUNS'] ?? 30);
+const numRuns = Number(process.env['ROLLCALL_REPLAY_RUNS'] ?? 20);
 const seed = Number(process.env['ROLLCALL_REPLAY_SEED'] ?? 20_260_301);
 
 const services = new Map<number, Service>();

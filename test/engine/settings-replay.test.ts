@@ -11,7 +11,7 @@ import { historyArbitrary } from '../support/random-history.ts';
 import { type PlayedJob, play, type Service, settleDown, startService } from '../support/year-service.ts';
 
 const zones = loadZones();
-const numRuns = Number(process.env['ROLLCALL_REPLAY_RUNS'] ?? 40);
+const numRuns = Number(process.env['ROLLCALL_REPLAY_RUNS'] ?? 20);
 const seed = Number(process.env['ROLLCALL_REPLAY_SEED'] ?? 20_261_130);
 
 const services = new Map<number, Service>();

@@ -19,6 +19,9 @@ COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY drizzle ./drizzle
+# Readable inside the product, at /docs.
+COPY README.md ./
+COPY docs ./docs
 # The embedded PostgreSQL refuses to run as root, and Rollcall needs nothing of root.
 RUN mkdir /data && chown node:node /data
 USER node

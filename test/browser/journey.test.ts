@@ -24,7 +24,7 @@ describe.concurrent('from the first-run link to the first alert, and back to qui
   test.each([
     ['with JavaScript, the pages moving by themselves', true],
     ['without JavaScript, by reloading', false],
-  ])('%s', { timeout: 2 * LONGEST_MS }, async (_, isLive) => {
+  ])('%s', { timeout: 4 * LONGEST_MS }, async (_, isLive) => {
     const service = await startService();
     const context = await browser.newContext({ javaScriptEnabled: isLive, baseURL: service.url });
     const page = await context.newPage();

@@ -152,16 +152,32 @@ async function take(
   const grouping = channelKinds.get(channel.kind)?.grouping;
   // A message about each incident gains nothing by waiting.
   if (grouping !== 'incident' && (await isGathering(tx, channelId))) return null;
-  const waiting = await withoutWithheld(tx, await waitingRows(tx, channelId), { readMaintenance, grouping });
+  const all = await waitingRows(tx, channelId);
+  const waiting = await withoutWithheld(tx, all, { readMaintenance, grouping });
   const { givenUp, message } = planMessage(waiting, tx.now, grouping);
   await giveUp(tx, givenUp);
   await judgeExpired(tx, channel, expiredOf(waiting.rows, givenUp));
   if (!message) return null;
-  const leased = await lease(tx, message.rowIds, message.id ?? newMessageId());
+  const leased = await lease(tx, message.rowIds, idOf(message, all.rows));
   const ids = new Set(leased.rowIds);
   const rows = waiting.rows.filter(({ id }) => ids.has(id));
   const attempts = 1 + Math.max(...rows.map((row) => row.attempts));
   return { channel, lease: leased, attempts, batch: await batchOf(tx, channel, { leased, rows, context }) };
+}
+
+/**
+ * A message that is tried again keeps its id, though it may say more than before or less. Not both: whoever has seen the id
+ * already would look for nothing new in it.
+ */
+function idOf(
+  { id, rowIds }: { readonly id: string | null; readonly rowIds: readonly number[] },
+  all: readonly WaitingRow[],
+): string {
+  if (id === null) return newMessageId();
+  const said = new Set(all.filter(({ messageId }) => messageId === id).map((row) => row.id));
+  const isLess = [...said].some((rowId) => !rowIds.includes(rowId));
+  const isMore = rowIds.some((rowId) => !said.has(rowId));
+  return isLess && isMore ? newMessageId() : id;
 }
 
 const noWindows: ReadMaintenance = async () => new Map();

@@ -14,6 +14,8 @@ import { mayAs, type PageEnv, type Viewer } from './viewer.ts';
 export function projectGate(deps: PageDeps): MiddlewareHandler<PageEnv> {
   return async (c, next) => {
     const viewer = await deps.readViewer(c);
+    // A script cannot sign in: sent on to a page, it would come back at once, or show nothing in place of what was there.
+    if (viewer === null && isScripted(c)) return c.body(null, 401);
     if (viewer === null) return c.redirect(`/sign-in?to=${encodeURIComponent(backTo(c))}`, 303);
     c.set('viewer', viewer);
     const project = viewer.projects.find(({ slug }) => slug === c.req.param('project'));
@@ -34,6 +36,10 @@ export function projectGate(deps: PageDeps): MiddlewareHandler<PageEnv> {
     return next();
   };
 }
+
+/** Asked by a page under way (htmx, or its stream of events), not by a person who opens one. */
+const isScripted = (c: Context): boolean =>
+  c.req.header('HX-Request') !== undefined || (c.req.header('Accept') ?? '').includes('text/event-stream');
 
 /** A form that was sent when the session had ended leads to the page it was on. */
 function backTo(c: Context): string {

@@ -150,6 +150,9 @@ test('whoever is not signed in is asked to, and comes back', async () => {
   expect((await site.open(`${CHANNELS}?cursor=x`)).location).toBe(
     `/sign-in?to=${encodeURIComponent(`${CHANNELS}?cursor=x`)}`,
   );
+  // A page under way is not sent on: it would come back at once.
+  expect((await site.open(CHANNELS, { 'HX-Request': 'true' })).status).toBe(401);
+  expect((await site.open('/projects/default/events', { Accept: 'text/event-stream' })).status).toBe(401);
   site.as('owner');
 });
 
